@@ -1,0 +1,73 @@
+//! Hooks: told before and after every call that reaches the store, Lance's included.
+//!
+//! Why: fault injection, request counts and proofs of order need one seam, and nobody outside this crate names object_store.
+//! Invariants: hooks run in the order given; the first `Fail` ends the call before it reaches the store; a lost reply is decided only
+//! after the store has answered, so the call has been applied.
+
+use std::fmt::Debug;
+
+use async_trait::async_trait;
+
+/// The kinds of call. A part of a multipart upload, and its completion, count as `Put`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum StoreCall {
+    /// Unconditional write.
+    Put,
+    /// Write that fails if the object exists.
+    PutIfAbsent,
+    /// Read of an object or of ranges of it.
+    Get,
+    /// Read of an object's metadata.
+    Head,
+    /// Listing below a prefix.
+    List,
+    /// Removal.
+    Delete,
+    /// Copy inside the store.
+    Copy,
+    /// Rename inside the store.
+    Rename,
+}
+
+/// What the store answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StoreReply {
+    /// Done.
+    Ok,
+    /// There is no such object.
+    NotFound,
+    /// The object exists already.
+    AlreadyExists,
+    /// Any other failure.
+    Failed,
+}
+
+/// What a hook wants before a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum HookVerdict {
+    /// Go on.
+    Proceed,
+    /// Do not apply the call; its caller gets an error.
+    Fail,
+}
+
+/// What a hook wants after a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum AfterVerdict {
+    /// Hand the reply on.
+    Pass,
+    /// The call is applied, but its caller gets an error.
+    LoseReply,
+}
+
+/// Sees every call to the store. `path` is relative to the root; what lies outside of it is named by its absolute path.
+#[async_trait]
+pub trait StoreHook: Debug + Send + Sync {
+    /// Called before the store is; may wait.
+    async fn before(&self, call: StoreCall, path: &str) -> HookVerdict;
+
+    /// Called with the store's reply; may wait.
+    async fn after(&self, call: StoreCall, path: &str, reply: StoreReply) -> AfterVerdict;
+}

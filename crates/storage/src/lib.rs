@@ -1,0 +1,25 @@
+#![doc = include_str!("../README.md")]
+
+mod change;
+mod commit;
+mod error;
+mod files;
+mod hook;
+mod object;
+mod path;
+mod scan;
+mod store;
+mod table;
+mod tree;
+
+pub use change::{StagedChange, TransactionInfo, TransactionKind, TransactionMark};
+pub use commit::CommitOutcome;
+pub use error::{Certainty, StorageError};
+pub use files::{FileWriter, FileWriterOptions, StagedFiles};
+pub use hook::{AfterVerdict, HookVerdict, StoreCall, StoreHook, StoreReply};
+pub use object::{Object, ObjectMeta, PutOutcome};
+pub use path::{ObjectPath, PathError};
+pub use scan::{BatchStream, Predicate, ScanOrder, ScanRequest};
+pub use store::{Durability, Store, StoreOptions};
+pub use table::{FragmentInfo, Table};
+pub use tree::{Existence, Pin, TreeRef};

@@ -1,0 +1,121 @@
+//! Identities and versions as newtypes, so that one cannot stand for another.
+//!
+//! Identities made by a process are ULIDs: 26 upper-case Crockford characters, sortable by the millisecond in which they were made.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use ulid::Ulid;
+
+macro_rules! ulid_id {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Ulid);
+
+        impl $name {
+            /// The moment in the id: milliseconds since 1970-01-01T00:00:00Z.
+            pub fn timestamp_ms(self) -> u64 {
+                self.0.timestamp_ms()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = ulid::DecodeError;
+            /// Parses 26 Crockford characters; fails on any other text.
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Ulid::from_string(text).map(Self)
+            }
+        }
+    )*};
+}
+
+ulid_id! {
+    /// One graph; never reused, also when a graph of the same name is created again.
+    GraphId,
+    /// One branch; its name is only a name.
+    BranchId,
+    /// One commit: a publication that changed rows or schema.
+    CommitId,
+    /// What a client asked for once: the idempotency key of a write.
+    OperationId,
+    /// One try of an operation; names everything that this try stages.
+    AttemptId,
+    /// One open load in parts.
+    LoadId,
+    /// One private tree (a Lance branch) of a table.
+    TreeId,
+}
+
+macro_rules! number_id {
+    ($($(#[$doc:meta])* $name:ident($inner:ty)),* $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub $inner);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.0)
+            }
+        }
+    )*};
+}
+
+number_id! {
+    /// One node or edge type, and so one table: allocated once, kept across renames, never reused.
+    TableId(u32),
+    /// One property of a type: allocated once, kept across renames, never reused.
+    PropertyId(u32),
+    /// One publication of a branch's `__manifest` chain.
+    GraphVersion(u64),
+    /// One Lance version of one tree of a table.
+    TableVersion(u64),
+}
+
+impl GraphVersion {
+    /// The version that the next publication writes.
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl TableVersion {
+    /// The version that the next exact commit writes.
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ulid_id_round_trips_through_text_and_json() {
+        let id = CommitId(Ulid::from_parts(1_700_000_000_000, 7));
+        assert_eq!(id.to_string().parse::<CommitId>().unwrap(), id);
+        assert_eq!(id.timestamp_ms(), 1_700_000_000_000);
+        assert!("not an id".parse::<CommitId>().is_err());
+    }
+}

@@ -1,0 +1,20 @@
+#![doc = include_str!("../README.md")]
+
+mod clock;
+mod failure;
+mod id;
+mod limits;
+mod name;
+mod span;
+
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use failure::{
+    ConstraintKind, Diagnostic, Effect, Failure, MergeConflict, Phase, Problem, Resource, Retry, Violation,
+};
+pub use id::{
+    AttemptId, BranchId, CommitId, GraphId, GraphVersion, LoadId, OperationId, PropertyId, TableId, TableVersion,
+    TreeId,
+};
+pub use limits::{LimitEntry, Limits};
+pub use name::{BranchName, GraphName, NameError};
+pub use span::Span;
