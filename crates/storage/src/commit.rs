@@ -50,7 +50,11 @@ impl Store {
     }
 
     /// Creates a dataset with `staged` as version 1.
-    pub async fn create_dataset(&self, _path: &ObjectPath, _staged: StagedChange) -> Result<CommitOutcome, StorageError> {
+    pub async fn create_dataset(
+        &self,
+        _path: &ObjectPath,
+        _staged: StagedChange,
+    ) -> Result<CommitOutcome, StorageError> {
         todo!()
     }
 

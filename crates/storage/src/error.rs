@@ -127,9 +127,10 @@ impl StorageError {
                 Problem::Unimplemented { feature: format!("roots of scheme {scheme}") },
                 format!("roots of scheme {scheme:?} are not served: use a local path or file://"),
             ),
-            Self::InvalidRoot { .. } => {
-                (Problem::StorageUnavailable, "the root cannot be opened: check that the path is a writable folder".into())
-            }
+            Self::InvalidRoot { .. } => (
+                Problem::StorageUnavailable,
+                "the root cannot be opened: check that the path is a writable folder".into(),
+            ),
             Self::PutIfAbsentIgnored { .. } => (
                 Problem::StorageUnavailable,
                 "the store accepts a second put-if-absent of one key: use a store that refuses it".into(),

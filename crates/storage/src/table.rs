@@ -57,7 +57,11 @@ impl Table {
     }
 
     /// Reads rows of some fragments only.
-    pub async fn scan_fragments(&self, _fragment_ids: &[u64], _request: ScanRequest) -> Result<BatchStream, StorageError> {
+    pub async fn scan_fragments(
+        &self,
+        _fragment_ids: &[u64],
+        _request: ScanRequest,
+    ) -> Result<BatchStream, StorageError> {
         todo!()
     }
 
