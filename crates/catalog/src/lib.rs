@@ -1,1 +1,27 @@
 #![doc = include_str!("../README.md")]
+
+mod catalog;
+mod chain;
+mod error;
+mod format;
+mod graphs;
+mod history;
+mod paths;
+mod publication;
+mod rows;
+mod snapshot;
+mod state;
+
+pub use catalog::Catalog;
+pub use chain::{PublishOutcome, StagedPublication};
+pub use error::CatalogError;
+pub use format::STORAGE_FORMAT;
+pub use graphs::{GraphEntry, Graphs, NewGraph, NewTable};
+pub use paths::GraphPaths;
+pub use publication::{PinChange, Precondition, Publication, Unmet};
+pub use rows::{
+    CommitKind, CommitRow, OperationRow, PublicationKind, RecoveryRow, TableCounts, TableKind, TableRow,
+    TableTransition, UnsettledRow,
+};
+pub use snapshot::Snapshot;
+pub use state::State;

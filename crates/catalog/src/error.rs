@@ -1,0 +1,137 @@
+//! What can go wrong between a graph's name and one version of one branch.
+
+use omnigraph_storage::StorageError;
+use omnigraph_types::{BranchName, CommitId, Effect, Failure, GraphName, OperationId, Problem, Resource};
+use thiserror::Error;
+
+use crate::publication::Unmet;
+
+/// An error of the catalog.
+#[derive(Debug, Error)]
+pub enum CatalogError {
+    /// No graph of this name.
+    #[error("there is no graph {0}")]
+    GraphNotFound(GraphName),
+    /// A graph of this name exists.
+    #[error("graph {0} exists already")]
+    GraphExists(GraphName),
+    /// No branch of this name.
+    #[error("there is no branch {0:?}")]
+    BranchNotFound(BranchName),
+    /// No commit of this id in this graph.
+    #[error("there is no commit {0}")]
+    CommitNotFound(CommitId),
+    /// Nothing was committed on the branch at or before the time asked for.
+    #[error("branch {branch:?} has no commit at or before {time_ms} ms")]
+    NoCommitAtTime {
+        /// The branch.
+        branch: BranchName,
+        /// The time asked for, in milliseconds since 1970-01-01T00:00:00Z.
+        time_ms: u64,
+    },
+    /// The operation id was used for another request.
+    #[error("operation {operation_id} was used before for another request")]
+    OperationIdReused {
+        /// The operation.
+        operation_id: OperationId,
+        /// Digest of the first request.
+        first_digest: String,
+        /// What it committed.
+        commit: Option<CommitId>,
+    },
+    /// The stored format is not the one this program serves.
+    #[error("storage format {found}; this program serves {supported}")]
+    Format {
+        /// The format found.
+        found: u32,
+        /// The format served.
+        supported: u32,
+    },
+    /// A stored object is not what it must be.
+    #[error("{object} cannot be read: expected {expected}")]
+    Corrupt {
+        /// Which object, in words a client may see.
+        object: String,
+        /// What was expected.
+        expected: String,
+    },
+    /// A publication's precondition does not hold on the state that it would follow.
+    #[error("a precondition does not hold: {0:?}")]
+    Unmet(Unmet),
+    /// The store failed.
+    #[error("the store failed")]
+    Storage(#[from] StorageError),
+}
+
+impl CatalogError {
+    /// The failure a client is told.
+    pub fn failure(self) -> Failure {
+        let (problem, message) = match self {
+            Self::Storage(error) => return error.failure(),
+            ref other => other.describe(),
+        };
+        Failure::new(problem, message).with_effect(Effect::None).with_source(self)
+    }
+
+    fn describe(&self) -> (Problem, String) {
+        match self {
+            Self::GraphNotFound(name) => (
+                not_found(Resource::Graph, name.to_string()),
+                format!("there is no graph {name}: create it, or list the graphs there are"),
+            ),
+            Self::GraphExists(name) => (
+                Problem::AlreadyExists { resource: Resource::Graph, name: name.to_string() },
+                format!("graph {name} exists already: use it, or choose another name"),
+            ),
+            Self::BranchNotFound(name) => (
+                not_found(Resource::Branch, name.to_string()),
+                format!("there is no branch {:?} in this graph: every graph has `main`", name.as_str()),
+            ),
+            Self::CommitNotFound(id) => (
+                not_found(Resource::Commit, id.to_string()),
+                format!("there is no commit {id} in this graph: list its commits"),
+            ),
+            Self::NoCommitAtTime { branch, time_ms } => (
+                not_found(Resource::Commit, format!("{branch}@{time_ms}")),
+                format!("branch {branch} has no commit at or before {time_ms} ms since 1970: name a later time"),
+            ),
+            Self::OperationIdReused { operation_id, first_digest, commit } => (
+                Problem::OperationIdReused { first_digest: first_digest.clone(), commit: *commit },
+                format!(
+                    "operation {operation_id} was used before for another request: choose a fresh operation id, or resend \
+                     the first request unchanged"
+                ),
+            ),
+            Self::Format { found, supported } => {
+                (Problem::StorageFormat { found: *found, supported: *supported }, format_advice(*found, *supported))
+            }
+            Self::Corrupt { object, expected } => (
+                Problem::Corrupt { object: object.clone(), expected: expected.clone() },
+                format!("{object} cannot be read: expected {expected}; an operator must look at the store"),
+            ),
+            Self::Unmet(unmet) => (
+                Problem::InvariantViolation {
+                    object: "publication".to_owned(),
+                    expected: format!("{:?}", unmet.precondition),
+                },
+                "a publication's precondition does not hold although its ticket was held".to_owned(),
+            ),
+            Self::Storage(_) => (Problem::StorageUnavailable, "the store failed".to_owned()),
+        }
+    }
+}
+
+fn not_found(resource: Resource, name: String) -> Problem {
+    Problem::NotFound { resource, name }
+}
+
+fn format_advice(found: u32, supported: u32) -> String {
+    if found < supported {
+        format!(
+            "the graph is stored in format {found}, this program serves {supported}: export it with the older program and \
+             load it with this one"
+        )
+    } else {
+        format!("the graph is stored in format {found}, this program serves {supported}: upgrade this program")
+    }
+}

@@ -1,0 +1,63 @@
+//! Where the objects of a graph lie, relative to the root.
+
+use omnigraph_storage::ObjectPath;
+use omnigraph_types::{BranchId, GraphId, GraphName, GraphVersion, TableId};
+
+use crate::TableKind;
+
+/// Folder of the graph names.
+pub(crate) fn names() -> ObjectPath {
+    ObjectPath::new("__graphs")
+}
+
+/// Folder of one name's entries.
+pub(crate) fn name_entries(name: &GraphName) -> ObjectPath {
+    names().child(name.as_str())
+}
+
+/// One entry of a name.
+pub(crate) fn name_entry(name: &GraphName, sequence: u64) -> ObjectPath {
+    name_entries(name).child(&format!("{sequence:010}.json"))
+}
+
+/// The paths of one graph.
+#[derive(Debug, Clone)]
+pub struct GraphPaths {
+    root: ObjectPath,
+}
+
+impl GraphPaths {
+    /// The paths of `graph`.
+    pub fn new(graph: GraphId) -> Self {
+        Self { root: ObjectPath::new(&graph.to_string()) }
+    }
+
+    /// The dataset of the graph's versions.
+    pub fn manifest(&self) -> ObjectPath {
+        self.root.child("__manifest")
+    }
+
+    /// An accepted contract, by its hash in hexadecimal.
+    pub fn contract(&self, hash: &str) -> ObjectPath {
+        self.root.child("__schema").child(&format!("{hash}.json"))
+    }
+
+    /// Folder of a branch's intents.
+    pub fn intents(&self, branch: BranchId) -> ObjectPath {
+        self.root.child("__recovery").child(&branch.to_string())
+    }
+
+    /// The one intent that can ever exist for this version of this branch.
+    pub fn intent(&self, branch: BranchId, version: GraphVersion) -> ObjectPath {
+        self.intents(branch).child(&format!("{:020}.json", version.0))
+    }
+
+    /// Folder of a table's dataset.
+    pub fn table(&self, kind: TableKind, table: TableId) -> ObjectPath {
+        let folder = match kind {
+            TableKind::Node => "nodes",
+            TableKind::Edge => "edges",
+        };
+        self.root.child("tables").child(folder).child(&table.to_string())
+    }
+}

@@ -1,0 +1,125 @@
+//! One published version of one branch, opened: immutable and cheap to clone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use omnigraph_storage::{Store, Table};
+use omnigraph_types::{BranchId, BranchName, Clock, CommitId, GraphId, GraphVersion, TableId};
+
+use crate::error::CatalogError;
+use crate::rows::{CommitRow, TableRow};
+use crate::state::State;
+
+/// The instant at which a process proved that a version was the newest.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Proof {
+    monotonic: Duration,
+    wall_ms: u64,
+}
+
+impl Proof {
+    /// Taken before the store is asked, so that the age is never too small.
+    pub(crate) fn now(clock: &dyn Clock) -> Self {
+        Self { monotonic: clock.monotonic(), wall_ms: clock.wall_ms() }
+    }
+
+    /// The larger of what both clocks say has passed.
+    pub(crate) fn age(&self, clock: &dyn Clock) -> Duration {
+        let steady = clock.monotonic().saturating_sub(self.monotonic);
+        steady.max(Duration::from_millis(clock.wall_ms().saturating_sub(self.wall_ms)))
+    }
+}
+
+#[derive(Debug)]
+struct Opened {
+    store: Store,
+    branch: BranchName,
+    table: Table,
+    state: State,
+}
+
+/// One published version of one branch. Everything read through it is of that version (I-1).
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    opened: Arc<Opened>,
+    proof: Proof,
+}
+
+impl Snapshot {
+    pub(crate) fn new(store: Store, branch: BranchName, table: Table, state: State, proof: Proof) -> Self {
+        Self { opened: Arc::new(Opened { store, branch, table, state }), proof }
+    }
+
+    /// The same version, proven newest again.
+    pub(crate) fn proven(&self, proof: Proof) -> Self {
+        Self { opened: self.opened.clone(), proof }
+    }
+
+    /// Time since this version was last proven newest by this process.
+    pub fn proof_age(&self, clock: &dyn Clock) -> Duration {
+        self.proof.age(clock)
+    }
+
+    pub(crate) fn manifest(&self) -> &Table {
+        &self.opened.table
+    }
+
+    /// Everything the version holds.
+    pub fn state(&self) -> &State {
+        &self.opened.state
+    }
+
+    /// The graph.
+    pub fn graph_id(&self) -> GraphId {
+        self.state().graph_id
+    }
+
+    /// The branch.
+    pub fn branch_id(&self) -> BranchId {
+        self.state().branch_id
+    }
+
+    /// The name under which the branch was opened.
+    pub fn branch_name(&self) -> &BranchName {
+        &self.opened.branch
+    }
+
+    /// The version.
+    pub fn version(&self) -> GraphVersion {
+        self.state().version
+    }
+
+    /// The newest commit at this version.
+    pub fn head(&self) -> CommitId {
+        self.state().head
+    }
+
+    /// The newest commit at this version, whole.
+    pub fn head_commit(&self) -> &CommitRow {
+        self.state().head_commit()
+    }
+
+    /// Hash of the accepted contract, in hexadecimal.
+    pub fn schema_hash(&self) -> &str {
+        &self.state().schema_hash
+    }
+
+    /// The tables, by id.
+    pub fn tables(&self) -> impl Iterator<Item = &TableRow> {
+        self.state().tables.values()
+    }
+
+    /// One table.
+    pub fn table(&self, id: TableId) -> Option<&TableRow> {
+        self.state().tables.get(&id)
+    }
+
+    /// Opens a table at its pin.
+    pub async fn open_table(&self, id: TableId) -> Result<Table, CatalogError> {
+        let row = self.table(id).ok_or_else(|| CatalogError::Corrupt {
+            object: format!("version {} of the graph's manifest", self.version()),
+            expected: format!("a row for table {id}"),
+        })?;
+        Ok(self.opened.store.open_table(&row.pin()).await?)
+    }
+}
