@@ -1,0 +1,13 @@
+//! The schema language: text to declarations, declarations to the accepted contract, and the contract back to text.
+
+mod canonical;
+mod contract;
+mod model;
+mod types;
+
+pub use contract::ContractError;
+pub use model::{
+    Annotation, Argument, Cardinality, Check, Embed, InterfaceDef, InterfaceProperty, Member, Metadata, Origin,
+    PropertyDef, Range, Schema, SchemaHash, SchemaHashError, TypeDef, TypeKind, compile_check,
+};
+pub use types::{Bound, Nullability, PropertyType, Scalar};
