@@ -1,1 +1,21 @@
 #![doc = include_str!("../README.md")]
+
+mod budget;
+mod error;
+mod number;
+mod pattern;
+mod plan;
+mod predicate;
+mod run;
+mod shape;
+mod sum;
+mod tables;
+mod text;
+mod types;
+mod uses;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::QueryError;
+pub use run::{QueryBatches, QueryOptions, QueryOutput, SpillPlace, run};

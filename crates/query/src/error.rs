@@ -1,0 +1,145 @@
+//! The one error of this crate.
+//!
+//! Reading changes nothing, so every failure says that nothing was stored.
+
+use datafusion::error::DataFusionError;
+use omnigraph_catalog::CatalogError;
+use omnigraph_types::{Diagnostic, Effect, Failure, Problem, TableId};
+use thiserror::Error;
+
+/// The limit that bounds a query's memory, by its name in `Limits`.
+pub(crate) const MEMORY_LIMIT: &str = "query_memory_bytes_max";
+
+/// Why a query did not run to its end.
+#[derive(Debug, Error)]
+pub enum QueryError {
+    /// The query needs more memory than it may hold, also with what can be spilled to disk.
+    #[error("the query needs about {asked} bytes of memory at once and may hold {limit} ({MEMORY_LIMIT})")]
+    Memory {
+        /// The limit, in bytes.
+        limit: u64,
+        /// What was held together with what was asked for last, in bytes.
+        asked: u64,
+        /// The cause.
+        source: DataFusionError,
+    },
+    /// A sum or an average left the range of its result type.
+    #[error("{column:?} exceeds the range of {result}")]
+    Overflow {
+        /// Name of the output column.
+        column: String,
+        /// The result type, as the language names it.
+        result: &'static str,
+    },
+    /// A parameter or `now()` was not replaced by its value before running.
+    #[error("{what} has no value")]
+    Unbound {
+        /// The operand, as written in a query.
+        what: String,
+    },
+    /// The query names a type that the schema or the snapshot does not have.
+    #[error("type {table} of the query is not part of the snapshot")]
+    TypeMissing {
+        /// The type's table.
+        table: TableId,
+    },
+    /// A table could not be opened.
+    #[error("open a table of the snapshot")]
+    Catalog(#[from] CatalogError),
+    /// Planning or running failed.
+    #[error("{action}")]
+    Engine {
+        /// What was being done, as a verb phrase.
+        action: &'static str,
+        /// The cause.
+        source: DataFusionError,
+    },
+}
+
+impl QueryError {
+    /// The failure to show, with this error as its source.
+    pub fn failure(self) -> Failure {
+        let message = self.to_string();
+        let problem = match &self {
+            Self::Memory { limit, asked, .. } => {
+                Problem::ResourceLimit { limit: MEMORY_LIMIT.to_owned(), value: *limit, asked: *asked }
+            }
+            Self::Overflow { .. } => {
+                let hint = Some("narrow the rows with a filter or group them".to_owned());
+                let diagnostic = Diagnostic { code: "Overflow".to_owned(), message: message.clone(), span: None, hint };
+                Problem::QueryInvalid { diagnostics: vec![diagnostic] }
+            }
+            Self::Unbound { .. } | Self::Engine { .. } => Problem::Internal,
+            Self::TypeMissing { table } => {
+                Problem::Corrupt { object: "snapshot".to_owned(), expected: format!("a table {table}") }
+            }
+            Self::Catalog(_) => {
+                let Self::Catalog(error) = self else { return Failure::new(Problem::Internal, message) };
+                return error.failure().with_effect(Effect::None);
+            }
+        };
+        let message = match &self {
+            Self::Memory { .. } => format!("{message}: match or return less, or raise the limit"),
+            _ => message,
+        };
+        Failure::new(problem, message).with_effect(Effect::None).with_source(self)
+    }
+}
+
+impl From<QueryError> for Failure {
+    fn from(error: QueryError) -> Self {
+        error.failure()
+    }
+}
+
+/// Turns what DataFusion reports into this crate's error: its own errors travel through DataFusion as external ones.
+pub(crate) fn engine_error(action: &'static str, error: DataFusionError) -> QueryError {
+    if let DataFusionError::External(inner) = error.find_root() {
+        if let Some(Overflowed { column, result }) = inner.downcast_ref::<Overflowed>() {
+            return QueryError::Overflow { column: column.clone(), result };
+        }
+    }
+    QueryError::Engine { action, source: error }
+}
+
+/// Whether a memory reservation was refused.
+pub(crate) fn exhaustion(error: &DataFusionError) -> Exhaustion {
+    match error.find_root() {
+        DataFusionError::ResourcesExhausted(_) => Exhaustion::Memory,
+        _ => Exhaustion::None,
+    }
+}
+
+/// What ran out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exhaustion {
+    /// The memory budget.
+    Memory,
+    /// Nothing: the error is another.
+    None,
+}
+
+/// An overflow on its way through DataFusion.
+#[derive(Debug, Error)]
+#[error("{column:?} exceeds the range of {result}")]
+pub(crate) struct Overflowed {
+    /// Name of the output column.
+    pub(crate) column: String,
+    /// The result type, as the language names it.
+    pub(crate) result: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overflow_inside_datafusion_comes_out_typed_and_without_effect() {
+        let inner = Overflowed { column: "sum(p.n)".to_owned(), result: "I64" };
+        let wrapped = DataFusionError::External(Box::new(inner)).context("project");
+        let failure = engine_error("run the query", wrapped).failure();
+        assert_eq!(failure.effect, Effect::None);
+        let Problem::QueryInvalid { diagnostics } = failure.problem else { panic!("{:?}", failure.problem) };
+        assert_eq!(diagnostics[0].code, "Overflow");
+    }
+}
