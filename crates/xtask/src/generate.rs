@@ -88,6 +88,7 @@ mod generator {
             .protoc_executable(workspace.protoc())
             .enable_type_names()
             .bytes(["."])
+            .btree_map(["."])
             .disable_comments([".google"])
             .file_descriptor_set_path(&descriptors);
         tonic_prost_build::configure()

@@ -78,8 +78,8 @@ pub struct ErrorInfo {
     pub reason: ::prost::alloc::string::String,
     #[prost(string, tag = "2")]
     pub domain: ::prost::alloc::string::String,
-    #[prost(map = "string, string", tag = "3")]
-    pub metadata: ::std::collections::HashMap<
+    #[prost(btree_map = "string, string", tag = "3")]
+    pub metadata: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
@@ -149,8 +149,8 @@ pub mod quota_failure {
         pub quota_metric: ::prost::alloc::string::String,
         #[prost(string, tag = "5")]
         pub quota_id: ::prost::alloc::string::String,
-        #[prost(map = "string, string", tag = "6")]
-        pub quota_dimensions: ::std::collections::HashMap<
+        #[prost(btree_map = "string, string", tag = "6")]
+        pub quota_dimensions: ::prost::alloc::collections::BTreeMap<
             ::prost::alloc::string::String,
             ::prost::alloc::string::String,
         >,
