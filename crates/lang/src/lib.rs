@@ -2,8 +2,11 @@
 
 pub mod date;
 pub mod error;
+mod findings;
 pub mod json;
 pub mod key;
+mod lex;
+pub mod ndjson;
 pub mod number;
 pub mod params;
 pub mod query;
