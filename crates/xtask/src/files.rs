@@ -36,11 +36,6 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|source| Error::io("read", path, &source))
 }
 
-/// A file's text.
-pub(crate) fn read_text(path: &Path) -> Result<String> {
-    fs::read_to_string(path).map_err(|source| Error::io("read", path, &source))
-}
-
 /// Writes a file and the folders above it.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     if let Some(folder) = path.parent() {
@@ -77,4 +72,26 @@ pub(crate) fn differing(folder: &Path, other: &Path) -> Result<Vec<String>> {
         _ => false,
     };
     Ok(names.iter().filter(|name| !same(name)).map(|name| name.display().to_string()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_are_missing_or_different_are_named() {
+        let root = tempfile::tempdir().unwrap();
+        let (left, right) = (root.path().join("left"), root.path().join("right"));
+        for (folder, name, text) in [
+            (&left, "same", "1"),
+            (&right, "same", "1"),
+            (&left, "other", "1"),
+            (&right, "other", "2"),
+            (&right, "d/new", "1"),
+        ] {
+            write(&folder.join(name), text.as_bytes()).unwrap();
+        }
+        assert_eq!(differing(&left, &right).unwrap(), ["d/new", "other"]);
+        assert!(differing(&left, &left).unwrap().is_empty());
+    }
 }

@@ -2,14 +2,19 @@
 //!
 //! It depends on no crate of the workspace, so that it builds in seconds on a fresh machine and can then build, fetch and check the rest.
 
+mod ci;
+mod demo;
 mod error;
 mod files;
 mod generate;
+mod test;
+mod tidy;
+mod tools;
 mod workspace;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 
 use error::Result;
 use workspace::Workspace;
@@ -23,12 +28,49 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Install what the tests need: the contract's linter and a Python with the packages of tests.
+    Setup,
+    /// Build the server and show it at work.
+    Demo {
+        /// Load three million flights as well.
+        #[arg(long)]
+        full: bool,
+    },
+    /// Set up, build the server, and run all tests.
+    Test {
+        /// Arguments of `cargo test`, instead of `--workspace`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Write the Rust code of the contract from proto/.
     Gen {
         /// Write nothing; fail, naming the files, if the committed code differs.
         #[arg(long)]
         check: bool,
     },
+    /// Check the rules of the code base.
+    Tidy,
+    /// Measure.
+    Bench {
+        /// What.
+        subject: Subject,
+        /// Arguments of the bench.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Install the data that is too large to commit, and print its path.
+    Data,
+    /// Run every check.
+    Ci,
+}
+
+/// What can be measured.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Subject {
+    /// Loads, against writing the same rows with bare Lance.
+    Load,
+    /// Commits, against bare Lance commits.
+    Commit,
 }
 
 fn main() -> ExitCode {
@@ -44,9 +86,27 @@ fn main() -> ExitCode {
 fn execute(task: &Task) -> Result<()> {
     let workspace = Workspace::find()?;
     match task {
+        Task::Setup => test::setup(&workspace),
+        Task::Demo { full } => demo::run(&workspace, if *full { demo::Size::Full } else { demo::Size::Small }),
+        Task::Test { arguments } => test::test(&workspace, arguments),
         Task::Gen { check } => {
-            let mode = if *check { generate::Mode::Check } else { generate::Mode::Write };
-            generate::run(&workspace, mode)
+            generate::run(&workspace, if *check { generate::Mode::Check } else { generate::Mode::Write })
         }
+        Task::Tidy => tidy::run(&workspace),
+        Task::Bench { subject, arguments } => bench(&workspace, *subject, arguments),
+        Task::Data => {
+            println!("{}", tools::flights(&workspace)?.display());
+            Ok(())
+        }
+        Task::Ci => ci::run_all(&workspace),
     }
+}
+
+fn bench(workspace: &Workspace, subject: Subject, arguments: &[String]) -> Result<()> {
+    let subject = match subject {
+        Subject::Load => "load",
+        Subject::Commit => "commit",
+    };
+    let mut command = workspace.cargo(["run", "--release", "-p", "omnigraph-bench", "--", subject]);
+    workspace::run(command.args(arguments), "see the messages above")
 }

@@ -42,11 +42,6 @@ impl Workspace {
         Ok(Self { root, target, protoc, cargo })
     }
 
-    /// The repository's top folder.
-    pub(crate) fn root(&self) -> &Path {
-        &self.root
-    }
-
     /// A file or folder of the repository.
     pub(crate) fn path(&self, relative: &str) -> PathBuf {
         self.root.join(relative)
