@@ -1,10 +1,27 @@
 //! Changes that are staged and not committed, and what a committed transaction says of itself.
+//!
+//! Invariants: a change knows the version that it was staged on and is committed nowhere else; its Lance transaction has the UUID that the
+//! attempt minted, so that it is recognised wherever it is met.
 
-use arrow::datatypes::SchemaRef;
+use std::collections::HashMap;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use arrow::datatypes::{Field, Schema, SchemaRef};
+use lance::dataset::transaction::{Operation, Transaction};
+use lance_core::datatypes::{LANCE_UNENFORCED_PRIMARY_KEY, Schema as LanceSchema};
 use omnigraph_types::{AttemptId, OperationId, TableVersion};
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
-use crate::StagedFiles;
+use crate::{Pin, StagedFiles};
+
+/// Transaction property that holds the operation id.
+const OPERATION_PROPERTY: &str = "omnigraph.operation_id";
+/// Transaction property that holds the attempt id.
+const ATTEMPT_PROPERTY: &str = "omnigraph.attempt_id";
+/// The column that is declared as the unenforced primary key of a new table.
+const KEY_COLUMN: &str = "id";
 
 /// Whose a transaction is. Stored in the Lance transaction: the UUID as its own, the ids as properties.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +32,23 @@ pub struct TransactionMark {
     pub operation_id: OperationId,
     /// The attempt.
     pub attempt_id: AttemptId,
+}
+
+impl TransactionMark {
+    /// The transaction that does `operation` on `read_version` under this mark.
+    pub(crate) fn transaction(&self, read_version: TableVersion, operation: Operation) -> Transaction {
+        let properties = HashMap::from([
+            (OPERATION_PROPERTY.to_owned(), self.operation_id.to_string()),
+            (ATTEMPT_PROPERTY.to_owned(), self.attempt_id.to_string()),
+        ]);
+        Transaction {
+            read_version: read_version.0,
+            uuid: self.uuid.clone(),
+            operation,
+            tag: None,
+            transaction_properties: Some(Arc::new(properties)),
+        }
+    }
 }
 
 /// What a transaction does.
@@ -47,26 +81,113 @@ pub struct TransactionInfo {
     pub attempt_id: Option<AttemptId>,
 }
 
+impl TransactionInfo {
+    pub(crate) fn of(transaction: &Transaction) -> Self {
+        let kind = match &transaction.operation {
+            Operation::Append { .. } => TransactionKind::Append,
+            Operation::Overwrite { .. } => TransactionKind::Overwrite,
+            Operation::Delete { .. } => TransactionKind::Delete,
+            Operation::Update { .. } => TransactionKind::Update,
+            Operation::Restore { version } => TransactionKind::Restore(TableVersion(*version)),
+            other => TransactionKind::Other(other.to_string()),
+        };
+        Self {
+            uuid: transaction.uuid.clone(),
+            kind,
+            operation_id: property(transaction, OPERATION_PROPERTY),
+            attempt_id: property(transaction, ATTEMPT_PROPERTY),
+        }
+    }
+}
+
+fn property<T: FromStr>(transaction: &Transaction, name: &str) -> Option<T> {
+    transaction.transaction_properties.as_ref()?.get(name)?.parse().ok()
+}
+
+/// Why a change cannot be committed to its table.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(crate) enum Unfit {
+    /// A data file has a column that the table has not.
+    #[error("the table has no column {path:?}")]
+    NoColumn {
+        /// The column, struct by struct.
+        path: Vec<String>,
+    },
+    /// A schema that Lance cannot store.
+    #[error("the schema cannot be stored: {reason}")]
+    Schema {
+        /// Lance's words.
+        reason: String,
+    },
+    /// A fragment to remove that the version has not.
+    #[error("the version has no fragment {id}")]
+    NoFragment {
+        /// Its id.
+        id: u64,
+    },
+    /// A change staged on another version than the one given.
+    #[error("the change was staged on another version")]
+    OtherBase,
+    /// A change that is no creation, or one where none belongs.
+    #[error("a creation makes a new table, every other change needs a version to stand on")]
+    CreationMismatch,
+}
+
+/// What a change stands on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Base {
+    /// Nothing: it creates the table.
+    Creation(RowIds),
+    /// One exact version.
+    At(Pin),
+}
+
+/// How rows of a new table are identified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowIds {
+    /// By ids that survive compaction.
+    Stable,
+    /// By place.
+    Addresses,
+}
+
 /// A change of one table, bound to the version that it was staged on. Invisible until committed.
+///
+/// A change that does not fit its table is refused by the commit, before anything is written.
 #[derive(Debug, Clone)]
 pub struct StagedChange {
     mark: TransactionMark,
-    read_version: TableVersion,
+    base: Base,
+    operation: Result<Operation, Unfit>,
 }
 
 impl StagedChange {
-    /// The creation of an empty table. Field metadata `lance-schema:unenforced-primary-key` = `true` marks the key.
+    pub(crate) fn on(pin: Pin, operation: Result<Operation, Unfit>, mark: TransactionMark) -> Self {
+        Self { mark, base: Base::At(pin), operation }
+    }
+
+    /// The creation of an empty table; see `create_with`.
     pub fn create_empty(schema: SchemaRef, mark: TransactionMark) -> StagedChange {
         Self::create_with(schema, StagedFiles::empty(), mark)
     }
 
-    /// The creation of a table with rows.
-    pub fn create_with(_schema: SchemaRef, _files: StagedFiles, mark: TransactionMark) -> StagedChange {
-        Self { mark, read_version: TableVersion(0) }
+    /// The creation of a table with rows: stable row ids, file format 2.2, and a non-null column `id` declared as Lance's unenforced primary
+    /// key.
+    pub fn create_with(schema: SchemaRef, files: StagedFiles, mark: TransactionMark) -> StagedChange {
+        let operation = LanceSchema::try_from(&with_key_declared(&schema))
+            .map_err(|error| Unfit::Schema { reason: error.to_string() })
+            .and_then(|schema| {
+                let fragments = files.fragments_for(&schema)?;
+                Ok(Operation::Overwrite { fragments, schema, config_upsert_values: None, initial_bases: None })
+            });
+        Self { mark, base: Base::Creation(RowIds::Stable), operation }
     }
 
-    /// For a creation: rows are addressed by place and no stable row ids are kept, which makes each version's fragments smaller.
-    pub fn without_stable_row_ids(self) -> StagedChange {
+    /// For a creation: rows are identified by place alone, which keeps the manifests of a table that is rewritten all the time small.
+    pub fn without_stable_row_ids(mut self) -> StagedChange {
+        if let Base::Creation(row_ids) = &mut self.base {
+            *row_ids = RowIds::Addresses;
+        }
         self
     }
 
@@ -77,6 +198,31 @@ impl StagedChange {
 
     /// The version that the change was staged on; 0 for a creation.
     pub fn read_version(&self) -> TableVersion {
-        self.read_version
+        match &self.base {
+            Base::Creation(_) => TableVersion(0),
+            Base::At(pin) => pin.version,
+        }
     }
+
+    pub(crate) fn base(&self) -> &Base {
+        &self.base
+    }
+
+    pub(crate) fn transaction(&self) -> Result<Transaction, Unfit> {
+        Ok(self.mark.transaction(self.read_version(), self.operation.clone()?))
+    }
+}
+
+/// The schema with its key column declared as Lance's unenforced primary key.
+fn with_key_declared(schema: &Schema) -> Schema {
+    let declare = |field: &Arc<Field>| {
+        if field.name() != KEY_COLUMN || field.is_nullable() {
+            return Arc::clone(field);
+        }
+        let mut metadata = field.metadata().clone();
+        metadata.insert(LANCE_UNENFORCED_PRIMARY_KEY.to_owned(), "true".to_owned());
+        Arc::new(field.as_ref().clone().with_metadata(metadata))
+    };
+    let fields: Vec<_> = schema.fields().iter().map(declare).collect();
+    Schema::new_with_metadata(fields, schema.metadata().clone())
 }

@@ -1,10 +1,30 @@
 //! Exact commits: the only way that a version of a tree comes into being.
+//!
+//! Invariants: a commit lands at its base + 1 or nowhere; a taken slot is a value that names its owner; an error says whether anything was
+//! applied, and what cannot be told is `CommitUnknown`. Lance's automatic cleanup never runs.
 
+use futures::TryStreamExt;
+use lance::dataset::CommitBuilder;
+use lance::dataset::transaction::{Operation, Transaction};
+use lance_core::Error as LanceError;
+use object_store::{Error as ObjectStoreError, ObjectStoreExt};
 use omnigraph_types::{TableVersion, TreeId};
 
+use crate::change::{Base, RowIds, Unfit};
+use crate::error::{is_status_unknown, lance_error};
+use crate::exact::{handler, manifest_path, version_in};
+use crate::files::FILE_VERSION;
 use crate::{
-    Existence, ObjectPath, Pin, StagedChange, StorageError, Store, Table, TransactionInfo, TransactionMark, TreeRef,
+    Certainty, Existence, ObjectPath, Pin, StagedChange, StorageError, Store, Table, TransactionInfo, TransactionMark,
+    TreeRef,
 };
+
+/// Versions that are probed one by one before the rest is listed.
+const PROBES_MAX: u64 = 1_000;
+/// The version that a creation makes.
+const FIRST_VERSION: TableVersion = TableVersion(1);
+/// What a commit does, for errors.
+const ACTION: &str = "commit to a table";
 
 /// What an exact commit met.
 #[derive(Debug, Clone)]
@@ -21,61 +41,174 @@ pub enum CommitOutcome {
 
 impl Store {
     /// Opens one exact version, without listing.
-    pub async fn open_table(&self, _pin: &Pin) -> Result<Table, StorageError> {
-        todo!()
+    ///
+    /// # Errors
+    /// `TableNotFound` if there is no such version.
+    pub async fn open_table(&self, pin: &Pin) -> Result<Table, StorageError> {
+        match self.dataset_builder(&pin.tree).with_version(pin.version.0).load().await {
+            Ok(dataset) => Ok(Table::new(dataset, pin.clone())),
+            Err(
+                LanceError::DatasetNotFound { .. } | LanceError::NotFound { .. } | LanceError::VersionNotFound { .. },
+            ) => Err(StorageError::TableNotFound { pin: pin.clone() }),
+            Err(error) => Err(lance_error("open a table", pin, error)),
+        }
     }
 
     /// Whether a version exists.
-    pub async fn version_exists(&self, _tree: &TreeRef, _version: TableVersion) -> Result<Existence, StorageError> {
-        todo!()
+    pub async fn version_exists(&self, tree: &TreeRef, version: TableVersion) -> Result<Existence, StorageError> {
+        let manifest = manifest_path(&self.location(&tree.folder()), version.0);
+        match self.objects().head(&manifest).await {
+            Ok(_) => Ok(Existence::Exists),
+            Err(ObjectStoreError::NotFound { .. }) => Ok(Existence::Absent),
+            Err(error) => Err(read_error("look for a version", tree, error)),
+        }
     }
 
     /// The newest version, probing forward from one that exists. Right while the versions from there on are contiguous.
-    pub async fn head_from(&self, _tree: &TreeRef, _known: TableVersion) -> Result<TableVersion, StorageError> {
-        todo!()
+    pub async fn head_from(&self, tree: &TreeRef, known: TableVersion) -> Result<TableVersion, StorageError> {
+        let mut newest = known;
+        for _ in 0..PROBES_MAX {
+            match self.version_exists(tree, newest.next()).await? {
+                Existence::Exists => newest = newest.next(),
+                Existence::Absent => return Ok(newest),
+            }
+        }
+        Ok(self.head(tree).await?.map_or(newest, |listed| listed.max(newest)))
     }
 
     /// The newest version, by listing; none if there is no such tree.
-    pub async fn head(&self, _tree: &TreeRef) -> Result<Option<TableVersion>, StorageError> {
-        todo!()
+    pub async fn head(&self, tree: &TreeRef) -> Result<Option<TableVersion>, StorageError> {
+        let versions = self.location(&tree.folder().child("_versions"));
+        let listed = self.objects().list(Some(&versions)).try_fold(None, async |newest: Option<u64>, meta| {
+            Ok(newest.max(meta.location.filename().and_then(version_in)))
+        });
+        let newest = listed.await.map_err(|error| read_error("list versions", tree, error))?;
+        Ok(newest.map(TableVersion))
     }
 
     /// The transaction that made a version; none if the version does not exist.
     pub async fn transaction_at(
         &self,
-        _tree: &TreeRef,
-        _version: TableVersion,
+        tree: &TreeRef,
+        version: TableVersion,
     ) -> Result<Option<TransactionInfo>, StorageError> {
-        todo!()
+        let pin = tree.at(version);
+        let table = match self.open_table(&pin).await {
+            Ok(table) => table,
+            Err(StorageError::TableNotFound { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let read = table.dataset().read_transaction().await;
+        let transaction = read.map_err(|error| lance_error("read a transaction", &pin, error))?;
+        let transaction = transaction.ok_or_else(|| StorageError::Corrupt {
+            object: pin.to_string(),
+            expected: "a version with its transaction",
+            source: "the manifest names no transaction".into(),
+        })?;
+        Ok(Some(TransactionInfo::of(&transaction)))
     }
 
     /// Creates a dataset with `staged` as version 1.
-    pub async fn create_dataset(
-        &self,
-        _path: &ObjectPath,
-        _staged: StagedChange,
-    ) -> Result<CommitOutcome, StorageError> {
-        todo!()
+    ///
+    /// # Errors
+    /// As `commit_exact`.
+    pub async fn create_dataset(&self, path: &ObjectPath, staged: StagedChange) -> Result<CommitOutcome, StorageError> {
+        let tree = TreeRef::main(path.clone());
+        let Base::Creation(row_ids) = *staged.base() else { return Err(unfit(&tree, Unfit::CreationMismatch)) };
+        let transaction = staged.transaction().map_err(|error| unfit(&tree, error))?;
+        let uri = self.uri(path);
+        let builder = CommitBuilder::new(uri.as_str())
+            .with_store_params(self.params())
+            .with_session(self.session())
+            .with_commit_handler(handler(self.exact()))
+            .with_storage_format(FILE_VERSION)
+            .use_stable_row_ids(row_ids == RowIds::Stable);
+        self.commit(builder, transaction, tree.at(FIRST_VERSION)).await
     }
 
-    /// Makes the private tree `tree` of `from`; its newest version is `from.version`.
-    pub async fn create_tree(&self, _from: &Pin, _tree: TreeId) -> Result<TreeRef, StorageError> {
-        todo!()
+    /// Makes the private tree `tree` of `from`; its newest version is `from.version`. A tree's name is never used again: after an error the
+    /// tree may be there in part, and is abandoned.
+    pub async fn create_tree(&self, from: &Pin, tree: TreeId) -> Result<TreeRef, StorageError> {
+        let source = self.open_table(from).await?;
+        let mut dataset = source.dataset().as_ref().clone();
+        let made = dataset.create_branch(&tree.to_string(), from.version.0, None).await;
+        made.map_err(|error| StorageError::Store {
+            action: "make a private tree",
+            object: from.to_string(),
+            certainty: Certainty::Unknown,
+            source: Box::new(error),
+        })?;
+        Ok(TreeRef { path: from.tree.path.clone(), tree: Some(tree) })
     }
 
     /// Commits at exactly `base.version() + 1`. A change that landed before is `Committed` again, at the same version.
-    pub async fn commit_exact(&self, _base: &Table, _change: &StagedChange) -> Result<CommitOutcome, StorageError> {
-        todo!()
+    ///
+    /// # Errors
+    /// `CommitUnknown` if the outcome cannot be read back; `Store` if the commit is proven not to be there; `Mismatch`, before anything is
+    /// written, if the change does not fit the table.
+    pub async fn commit_exact(&self, base: &Table, change: &StagedChange) -> Result<CommitOutcome, StorageError> {
+        let pin = base.pin();
+        match change.base() {
+            Base::At(staged_on) if *staged_on == pin => {}
+            Base::At(_) => return Err(unfit(&pin.tree, Unfit::OtherBase)),
+            Base::Creation(_) => return Err(unfit(&pin.tree, Unfit::CreationMismatch)),
+        }
+        let transaction = change.transaction().map_err(|error| unfit(&pin.tree, error))?;
+        let builder = CommitBuilder::new(std::sync::Arc::clone(base.dataset()));
+        self.commit(builder, transaction, pin.tree.at(pin.version.next())).await
     }
 
     /// Restores the content of `restored` at exactly version `at`.
+    ///
+    /// # Errors
+    /// As `commit_exact`; `TableNotFound` if the version before `at` does not exist.
     pub async fn restore_exact(
         &self,
-        _tree: &TreeRef,
-        _restored: TableVersion,
-        _at: TableVersion,
-        _mark: &TransactionMark,
+        tree: &TreeRef,
+        restored: TableVersion,
+        at: TableVersion,
+        mark: &TransactionMark,
     ) -> Result<CommitOutcome, StorageError> {
-        todo!()
+        let base = self.open_table(&tree.at(TableVersion(at.0.saturating_sub(1)))).await?;
+        let operation = Operation::Restore { version: restored.0 };
+        let change = StagedChange::on(base.pin(), Ok(operation), mark.clone());
+        self.commit_exact(&base, &change).await
     }
+
+    async fn commit(
+        &self,
+        builder: CommitBuilder<'_>,
+        transaction: Transaction,
+        at: Pin,
+    ) -> Result<CommitOutcome, StorageError> {
+        let uuid = transaction.uuid.clone();
+        let commit = builder.with_max_retries(0).with_skip_auto_cleanup(true).execute(transaction);
+        let error = match commit.await {
+            Ok(dataset) => {
+                let landed = TableVersion(dataset.manifest().version);
+                if landed == at.version {
+                    return Ok(CommitOutcome::Committed(Table::new(dataset, at)));
+                }
+                return Err(StorageError::InexactCommit { tree: at.tree, expected: at.version, landed });
+            }
+            Err(error) => error,
+        };
+        // Whatever the error says, the slot is the truth.
+        match self.transaction_at(&at.tree, at.version).await {
+            Ok(Some(found)) if found.uuid == uuid => Ok(CommitOutcome::Committed(self.open_table(&at).await?)),
+            Ok(Some(by)) => Ok(CommitOutcome::Occupied { by }),
+            Ok(None) if !is_status_unknown(&error) => Err(lance_error(ACTION, &at, error)),
+            Ok(None) | Err(_) => {
+                Err(StorageError::CommitUnknown { tree: at.tree, version: at.version, source: Box::new(error) })
+            }
+        }
+    }
+}
+
+fn unfit(tree: &TreeRef, unfit: Unfit) -> StorageError {
+    StorageError::Mismatch { action: ACTION, object: tree.to_string(), source: Box::new(unfit) }
+}
+
+fn read_error(action: &'static str, tree: &TreeRef, error: ObjectStoreError) -> StorageError {
+    StorageError::Store { action, object: tree.to_string(), certainty: Certainty::NotApplied, source: Box::new(error) }
 }

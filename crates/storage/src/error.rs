@@ -4,9 +4,12 @@
 
 use std::error::Error as StdError;
 
+use lance_core::Error as LanceError;
+use lance_core::error::CommitStatusUnknownError;
 use omnigraph_types::{Failure, Problem, TableVersion};
 use thiserror::Error;
 
+use crate::hooked::HookFault;
 use crate::{Pin, TreeRef};
 
 /// The cause, kept for the log.
@@ -30,7 +33,7 @@ pub enum StorageError {
         /// The scheme.
         scheme: String,
     },
-    /// The root is no absolute or relative local path.
+    /// The root is no local folder that can be made and opened.
     #[error("root {root:?} cannot be opened")]
     InvalidRoot {
         /// The root as given.
@@ -72,6 +75,16 @@ pub enum StorageError {
         /// The cause.
         source: Source,
     },
+    /// A commit landed at another version than the one after its base.
+    #[error("the commit of {tree} for version {expected} landed at {landed}")]
+    InexactCommit {
+        /// The tree.
+        tree: TreeRef,
+        /// The version that the commit was for.
+        expected: TableVersion,
+        /// Where it landed.
+        landed: TableVersion,
+    },
     /// An object cannot be read as what it must be.
     #[error("{object} cannot be read as {expected}")]
     Corrupt {
@@ -82,20 +95,10 @@ pub enum StorageError {
         /// The cause.
         source: Source,
     },
-    /// Batches, columns or filters do not fit the table.
+    /// Batches, columns, filters or changes do not fit the table.
     #[error("{action} does not fit {object}")]
     Mismatch {
-        /// What was being done.
-        action: &'static str,
-        /// The table.
-        object: String,
-        /// The cause.
-        source: Source,
-    },
-    /// A query ran out of its memory budget.
-    #[error("{action} exceeded its memory budget on {object}")]
-    Memory {
-        /// What was being done.
+        /// What was being done, as a verb phrase.
         action: &'static str,
         /// The table.
         object: String,
@@ -109,14 +112,13 @@ impl StorageError {
     pub fn certainty(&self) -> Certainty {
         match self {
             Self::Store { certainty, .. } => *certainty,
-            Self::CommitUnknown { .. } => Certainty::Unknown,
+            Self::CommitUnknown { .. } | Self::InexactCommit { .. } => Certainty::Unknown,
             Self::UnsupportedScheme { .. }
             | Self::InvalidRoot { .. }
             | Self::PutIfAbsentIgnored { .. }
             | Self::TableNotFound { .. }
             | Self::Corrupt { .. }
-            | Self::Mismatch { .. }
-            | Self::Memory { .. } => Certainty::NotApplied,
+            | Self::Mismatch { .. } => Certainty::NotApplied,
         }
     }
 
@@ -129,29 +131,77 @@ impl StorageError {
             ),
             Self::InvalidRoot { .. } => (
                 Problem::StorageUnavailable,
-                "the root cannot be opened: check that the path is a writable folder".into(),
+                "the root cannot be opened: check that it is a folder that this process may write".to_owned(),
             ),
             Self::PutIfAbsentIgnored { .. } => (
                 Problem::StorageUnavailable,
-                "the store accepts a second put-if-absent of one key: use a store that refuses it".into(),
+                "the store accepts a second put-if-absent of one key: use a store that refuses it".to_owned(),
             ),
             Self::TableNotFound { pin } => (
-                Problem::Corrupt { object: "table".into(), expected: format!("version {}", pin.version) },
-                format!("version {} of a table is gone from the store", pin.version),
+                Problem::Corrupt { object: "table".to_owned(), expected: format!("version {}", pin.version) },
+                format!("version {} of a table is not in the store", pin.version),
             ),
-            Self::Store { action, .. } => (Problem::StorageUnavailable, format!("{action} failed in the store")),
+            Self::Store { action, .. } => (Problem::StorageUnavailable, format!("the store failed: {action}")),
             Self::CommitUnknown { .. } => {
-                (Problem::StorageUnavailable, "the store did not tell the outcome of a commit".into())
+                (Problem::StorageUnavailable, "the store did not tell the outcome of a commit".to_owned())
             }
+            Self::InexactCommit { expected, landed, .. } => (
+                Problem::InvariantViolation { object: "table".to_owned(), expected: format!("version {expected}") },
+                format!("a commit for version {expected} of a table landed at version {landed}"),
+            ),
             Self::Corrupt { expected, .. } => (
-                Problem::Corrupt { object: "stored object".into(), expected: (*expected).into() },
+                Problem::Corrupt { object: "stored object".to_owned(), expected: (*expected).to_owned() },
                 format!("a stored object cannot be read as {expected}"),
             ),
-            Self::Mismatch { action, .. } => (Problem::Internal, format!("{action} does not fit the table")),
-            Self::Memory { action, .. } => {
-                (Problem::StorageUnavailable, format!("{action} exceeded its memory budget: ask for less at once"))
+            Self::Mismatch { action, .. } => {
+                (Problem::Internal, format!("what was to be done does not fit a table: {action}"))
             }
         };
         Failure::new(problem, message).with_source(self)
     }
+}
+
+/// The error of a Lance call that changes nothing others can see.
+pub(crate) fn lance_error(action: &'static str, object: impl ToString, error: LanceError) -> StorageError {
+    let object = object.to_string();
+    match error {
+        LanceError::External { source } => match source.downcast::<StorageError>() {
+            Ok(own) => *own,
+            Err(source) => StorageError::Store { action, object, certainty: Certainty::NotApplied, source },
+        },
+        LanceError::CorruptFile { .. } => {
+            StorageError::Corrupt { object, expected: "a Lance file", source: Box::new(error) }
+        }
+        LanceError::InvalidInput { .. }
+        | LanceError::SchemaMismatch { .. }
+        | LanceError::Schema { .. }
+        | LanceError::Arrow { .. }
+        | LanceError::FieldNotFound { .. }
+        | LanceError::NotSupported { .. } => StorageError::Mismatch { action, object, source: Box::new(error) },
+        _ => StorageError::Store { action, object, certainty: Certainty::NotApplied, source: Box::new(error) },
+    }
+}
+
+/// Whether Lance itself could not tell if its commit landed.
+pub(crate) fn is_status_unknown(error: &LanceError) -> bool {
+    if matches!(error, LanceError::Timeout { .. }) {
+        return true;
+    }
+    let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if error.is::<CommitStatusUnknownError>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// The error of an object store call.
+pub(crate) fn object_error(action: &'static str, object: impl ToString, error: object_store::Error) -> StorageError {
+    let certainty = match HookFault::of(&error) {
+        Some(HookFault::Refused) => Certainty::NotApplied,
+        Some(HookFault::ReplyLost) | None => Certainty::Unknown,
+    };
+    StorageError::Store { action, object: object.to_string(), certainty, source: Box::new(error) }
 }

@@ -3,10 +3,13 @@
 mod change;
 mod commit;
 mod error;
+mod exact;
 mod files;
 mod hook;
+mod hooked;
 mod object;
 mod path;
+mod provider;
 mod scan;
 mod store;
 mod table;

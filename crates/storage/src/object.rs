@@ -1,8 +1,13 @@
-//! Small objects: intents, contracts, records.
+//! Small objects: intents, contracts, records. They go through the same store as Lance's files.
 
 use bytes::Bytes;
+use futures::TryStreamExt;
+use object_store::{Error, ObjectStoreExt, PutMode};
+use ulid::Ulid;
 
-use crate::{ObjectPath, StorageError, Store};
+use crate::error::object_error;
+use crate::hooked::HookFault;
+use crate::{Certainty, ObjectPath, StorageError, Store};
 
 /// What a put-if-absent found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,7 +15,7 @@ use crate::{ObjectPath, StorageError, Store};
 pub enum PutOutcome {
     /// The object is ours.
     Created,
-    /// Somebody else's object is there.
+    /// Somebody else's object is there, or was a moment ago.
     AlreadyExists,
 }
 
@@ -32,44 +37,128 @@ pub struct ObjectMeta {
     pub size: u64,
     /// Changes whenever the object is written, where the store tells.
     pub etag: Option<String>,
-    /// Last modification by the store's clock, in milliseconds since 1970.
+    /// Last modification by the store's clock, in milliseconds since 1970-01-01T00:00:00Z.
     pub last_modified_ms: i64,
 }
 
 impl Store {
-    /// Puts one key twice; the second put must be refused.
+    /// Puts one fresh key twice; the second put must be refused and must not change the object.
+    ///
+    /// # Errors
+    /// `PutIfAbsentIgnored` if it is accepted; any failure of the store.
     pub async fn prove_put_if_absent(&self) -> Result<(), StorageError> {
-        todo!()
+        let probe = ObjectPath::new("__probe").child(Ulid::new());
+        let first = Bytes::from_static(b"first");
+        let ignored = || StorageError::PutIfAbsentIgnored { object: probe.to_string() };
+        let PutOutcome::Created = self.put_if_absent(&probe, first.clone()).await? else { return Err(ignored()) };
+        let second = self.put_if_absent(&probe, Bytes::from_static(b"second")).await?;
+        let kept = self.get(&probe).await?.is_some_and(|object| object.bytes == first);
+        self.delete(&probe).await?;
+        match second {
+            PutOutcome::AlreadyExists if kept => Ok(()),
+            PutOutcome::AlreadyExists | PutOutcome::Created => Err(ignored()),
+        }
     }
 
-    /// Writes an object that must not exist. The bytes must be unique to the caller's attempt: finding them there means that the put was
-    /// applied although its reply was lost.
-    pub async fn put_if_absent(&self, _path: &ObjectPath, _bytes: Bytes) -> Result<PutOutcome, StorageError> {
-        todo!()
+    /// Writes an object that must not exist. The bytes must be unique to the caller's attempt: finding them there means that this very put
+    /// was applied although its reply was lost, and counts as `Created`.
+    ///
+    /// # Errors
+    /// `Store`, with whether the object may have been written.
+    pub async fn put_if_absent(&self, path: &ObjectPath, bytes: Bytes) -> Result<PutOutcome, StorageError> {
+        let location = self.location(path);
+        let result = self.objects().put_opts(&location, bytes.clone().into(), PutMode::Create.into()).await;
+        let Err(error) = result else { return Ok(PutOutcome::Created) };
+        let fault = HookFault::of(&error);
+        if fault == Some(HookFault::Refused) {
+            return Err(object_error("put an object if absent", path, error));
+        }
+        // The store's own retry may have met its first success, and any other reply may have been lost: read before believing it.
+        let occupied = matches!(error, Error::AlreadyExists { .. } | Error::Precondition { .. });
+        let failed = |certainty, error| StorageError::Store {
+            action: "put an object if absent",
+            object: path.to_string(),
+            certainty,
+            source: Box::new(error),
+        };
+        match self.get(path).await {
+            Ok(Some(found)) if found.bytes == bytes => {
+                // A write that failed by itself may have left the object unsynced.
+                let synced = occupied || fault == Some(HookFault::ReplyLost);
+                if synced { Ok(PutOutcome::Created) } else { Err(failed(Certainty::Unknown, error)) }
+            }
+            Ok(Some(_)) => Ok(PutOutcome::AlreadyExists),
+            Ok(None) if occupied => Ok(PutOutcome::AlreadyExists),
+            // A local write that has returned is over: what is not there now will not appear.
+            Ok(None) => Err(failed(Certainty::NotApplied, error)),
+            Err(_) => Err(failed(Certainty::Unknown, error)),
+        }
     }
 
     /// Writes an object, replacing what is there.
-    pub async fn put(&self, _path: &ObjectPath, _bytes: Bytes) -> Result<(), StorageError> {
-        todo!()
+    pub async fn put(&self, path: &ObjectPath, bytes: Bytes) -> Result<(), StorageError> {
+        let put = self.objects().put(&self.location(path), bytes.into()).await;
+        put.map(drop).map_err(|error| object_error("put an object", path, error))
     }
 
     /// Reads an object; none if it does not exist.
-    pub async fn get(&self, _path: &ObjectPath) -> Result<Option<Object>, StorageError> {
-        todo!()
+    pub async fn get(&self, path: &ObjectPath) -> Result<Option<Object>, StorageError> {
+        let failed = |error| read_error("read an object", path, error);
+        let found = match self.objects().get(&self.location(path)).await {
+            Ok(found) => found,
+            Err(Error::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        let etag = found.meta.e_tag.clone();
+        let bytes = found.bytes().await.map_err(failed)?;
+        Ok(Some(Object { bytes, etag }))
     }
 
     /// All objects below `prefix`, sorted by path.
-    pub async fn list(&self, _prefix: &ObjectPath) -> Result<Vec<ObjectMeta>, StorageError> {
-        todo!()
+    pub async fn list(&self, prefix: &ObjectPath) -> Result<Vec<ObjectMeta>, StorageError> {
+        let location = self.location(prefix);
+        let mut objects: Vec<ObjectMeta> = self
+            .objects()
+            .list(Some(&location))
+            .try_filter_map(async |meta| {
+                Ok(self.object_path(&meta.location).map(|path| ObjectMeta {
+                    path,
+                    size: meta.size,
+                    etag: meta.e_tag,
+                    last_modified_ms: meta.last_modified.timestamp_millis(),
+                }))
+            })
+            .try_collect()
+            .await
+            .map_err(|error| read_error("list objects", prefix, error))?;
+        objects.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(objects)
     }
 
     /// Names of objects and folders directly below `prefix`, sorted.
-    pub async fn list_children(&self, _prefix: &ObjectPath) -> Result<Vec<String>, StorageError> {
-        todo!()
+    pub async fn list_children(&self, prefix: &ObjectPath) -> Result<Vec<String>, StorageError> {
+        let listed = self
+            .objects()
+            .list_with_delimiter(Some(&self.location(prefix)))
+            .await
+            .map_err(|error| read_error("list a folder", prefix, error))?;
+        let files = listed.objects.iter().map(|meta| &meta.location);
+        let mut names: Vec<String> =
+            files.chain(&listed.common_prefixes).filter_map(|place| place.filename().map(str::to_owned)).collect();
+        names.sort();
+        names.dedup();
+        Ok(names)
     }
 
     /// Removes an object; an absent one is removed already.
-    pub async fn delete(&self, _path: &ObjectPath) -> Result<(), StorageError> {
-        todo!()
+    pub async fn delete(&self, path: &ObjectPath) -> Result<(), StorageError> {
+        match self.objects().delete(&self.location(path)).await {
+            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(object_error("delete an object", path, error)),
+        }
     }
+}
+
+fn read_error(action: &'static str, path: &ObjectPath, error: Error) -> StorageError {
+    StorageError::Store { action, object: path.to_string(), certainty: Certainty::NotApplied, source: Box::new(error) }
 }

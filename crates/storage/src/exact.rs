@@ -1,0 +1,105 @@
+//! Lance's commit handler as exact commits need it.
+//!
+//! Lance rebases over newer compatible transactions before its first attempt, even with zero retries. It finds them by listing, so a
+//! handler that lists none leaves exactly one outcome: the version after the base, put if absent, or a conflict.
+//! Invariants: nothing here lists; a version's place is known without asking; there is no hint of the newest version, which Lance's own
+//! handler would write beside the manifest.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::stream::{self, BoxStream, StreamExt};
+use lance_core::{Error, Result};
+use lance_io::object_store::ObjectStore;
+use lance_table::format::{IndexMetadata, Manifest, Transaction};
+use lance_table::io::commit::{CommitError, CommitHandler, ManifestLocation, ManifestNamingScheme, ManifestWriter};
+use object_store::path::Path;
+use object_store::{Error as ObjectStoreError, ObjectStore as OsObjectStore, PutMode};
+
+/// The name under which a manifest is put together in memory.
+const SCRATCH: &str = "manifest";
+
+/// Commits exactly, or conflicts.
+#[derive(Debug)]
+pub(crate) struct ExactCommits;
+
+#[async_trait]
+impl CommitHandler for ExactCommits {
+    fn is_version_not_found_definitive(&self) -> bool {
+        true
+    }
+
+    fn propagate_commit_error_after_success(&self) -> bool {
+        false
+    }
+
+    async fn resolve_latest_location(&self, base_path: &Path, _store: &ObjectStore) -> Result<ManifestLocation> {
+        // Only exact versions are opened. "No dataset" also sends a creation straight to its put-if-absent.
+        Err(Error::not_found(base_path.to_string()))
+    }
+
+    async fn resolve_version_location(
+        &self,
+        base_path: &Path,
+        version: u64,
+        _store: &dyn OsObjectStore,
+    ) -> Result<ManifestLocation> {
+        let naming_scheme = ManifestNamingScheme::V2;
+        let path = naming_scheme.manifest_path(base_path, version);
+        // A version is written once and never again, so caches may be keyed by it alone: no size or etag is asked for.
+        Ok(ManifestLocation { version, path, size: None, naming_scheme, e_tag: None, identity: None })
+    }
+
+    fn list_manifest_locations_since<'a>(
+        &self,
+        _base_path: &Path,
+        _store: &'a ObjectStore,
+        _since_version: u64,
+    ) -> BoxStream<'a, Result<ManifestLocation>> {
+        stream::empty().boxed()
+    }
+
+    async fn commit(
+        &self,
+        manifest: &mut Manifest,
+        indices: Option<Vec<IndexMetadata>>,
+        base_path: &Path,
+        object_store: &ObjectStore,
+        manifest_writer: ManifestWriter,
+        naming_scheme: ManifestNamingScheme,
+        transaction: Option<Transaction>,
+    ) -> std::result::Result<ManifestLocation, CommitError> {
+        let memory = ObjectStore::memory();
+        let scratch = Path::from(SCRATCH);
+        manifest_writer(&memory, manifest, indices, &scratch, transaction).await?;
+        let bytes = memory.read_one_all(&scratch).await?;
+        let size = u64::try_from(bytes.len()).ok();
+        let version = manifest.version;
+        let path = naming_scheme.manifest_path(base_path, version);
+        match object_store.inner.put_opts(&path, bytes.into(), PutMode::Create.into()).await {
+            Ok(_) => Ok(ManifestLocation { version, path, size, naming_scheme, e_tag: None, identity: None }),
+            Err(ObjectStoreError::AlreadyExists { .. } | ObjectStoreError::Precondition { .. }) => {
+                Err(CommitError::CommitConflict)
+            }
+            Err(error) => Err(CommitError::OtherError(error.into())),
+        }
+    }
+}
+
+/// The place of a version's manifest.
+pub(crate) fn manifest_path(folder: &Path, version: u64) -> Path {
+    ManifestNamingScheme::V2.manifest_path(folder, version)
+}
+
+/// The version in a manifest's file name; none for other files.
+pub(crate) fn version_in(file_name: &str) -> Option<u64> {
+    match ManifestNamingScheme::detect_scheme(file_name) {
+        Some(ManifestNamingScheme::V2) => ManifestNamingScheme::V2.parse_version(file_name),
+        Some(ManifestNamingScheme::V1) | None => None,
+    }
+}
+
+/// The handler as Lance takes it.
+pub(crate) fn handler(exact: Arc<ExactCommits>) -> Arc<dyn CommitHandler> {
+    exact
+}
