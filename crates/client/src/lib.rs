@@ -1,1 +1,27 @@
 #![doc = include_str!("../README.md")]
+
+mod client;
+mod endpoint;
+mod error;
+mod load;
+mod model;
+mod options;
+mod query;
+mod retry;
+mod scan;
+mod upload;
+mod value;
+
+pub use client::{Client, NewGraph};
+pub use error::ClientError;
+pub use load::{Capture, Compression, LoadMode, LoadOptions, LoadTarget, Loader, NdjsonLoader, OnConflict, Purpose};
+pub use model::{
+    Commit, CommitKind, Feature, GraphInfo, Operation, OperationState, Outcome, Page, PageRequest, Receipt, SchemaInfo,
+    ServerInfo, ServerLimit, TypeCounts, TypeKind,
+};
+pub use omnigraph_types as types;
+pub use options::{ClientOptions, ReadAt, Timeout};
+pub use query::{Query, QueryName, QueryResult, Row, RowResult};
+pub use retry::RetryPolicy;
+pub use scan::{BatchStream, Columns, Scan, TypeRows};
+pub use value::Value;
