@@ -57,19 +57,23 @@ pub(super) fn check(name: &str, content: &str) -> Vec<String> {
     findings
 }
 
-/// A Rust file that does not open by saying what it is.
+/// A Rust file that does not open by saying what it is. A file of tests is named after what it tests.
 fn opening(name: &str, content: &str) -> Option<String> {
-    let opens = content.starts_with("//!") || content.starts_with("#![doc = include_str!(");
+    let opens = is_tests(name) || content.starts_with("//!") || content.starts_with("#![doc = include_str!(");
     (!opens).then(|| format!("{name}:1: opens without `//!`: say what it is, why, and its invariants"))
 }
 
 /// A Rust file that is too long.
 fn length(name: &str, content: &str) -> Option<String> {
-    let tests = name.ends_with("tests.rs") || name.contains("/tests/");
     let code = content.find("\n#[cfg(test)]\nmod tests {").map_or(content, |at| &content[..at]);
     let lines = code.lines().count();
-    let long = !tests && lines > LINES_MAX;
+    let long = !is_tests(name) && lines > LINES_MAX;
     long.then(|| format!("{name}: has {lines} lines without tests, at most {LINES_MAX}: a second idea lives there"))
+}
+
+/// Whether a file holds the tests of another.
+fn is_tests(name: &str) -> bool {
+    name.ends_with("/tests.rs") || name.contains("/src/") && name.contains("/tests/")
 }
 
 /// Whether a word stands in a line with no letter beside it.
@@ -99,6 +103,7 @@ mod tests {
     #[test]
     fn rust_file_without_opening_or_with_a_test_switched_off_is_found() {
         assert_eq!(check("a.rs", "use std::fmt;\n").len(), 1);
+        assert!(check("src/a/tests.rs", "use super::*;\n").is_empty());
         assert!(check("a.rs", "#![doc = include_str!(\"../README.md\")]\n").is_empty());
         assert_eq!(check("a.rs", &format!("//! A file.\n{}]\n", SWITCHED_OFF.concat())).len(), 1);
     }
