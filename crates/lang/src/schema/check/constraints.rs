@@ -111,8 +111,10 @@ impl Adder<'_, '_> {
         let scalar = match property.ty {
             PropertyType::Scalar(scalar) if scalar.is_numeric() => scalar,
             _ => {
-                return self
-                    .error(name.at, format!("`@range` needs a numeric property, `{}` is a {}", name.text, property.ty));
+                return self.error(
+                    name.at,
+                    format!("`@range` needs a numeric property, `{}` is a {}", name.text, property.ty),
+                );
             }
         };
         let (min, max) = (self.bound(min, scalar), self.bound(max, scalar));
