@@ -101,6 +101,12 @@ impl Catalog {
         }
     }
 
+    /// The newest version that this process has seen, without asking the store.
+    pub fn known_newest(&self) -> Option<GraphVersion> {
+        let newest = self.shared.newest.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        newest.as_ref().map(Snapshot::version)
+    }
+
     /// The newest version of a branch, proven newest: by a probe forward from what this process knows, or by listing.
     pub async fn newest(&self, branch: &BranchName) -> Result<Snapshot, CatalogError> {
         self.main_only(branch)?;

@@ -83,6 +83,7 @@ impl Catalog {
             CommitOutcome::Committed(table) => {
                 let branch = staged.base.branch_name().clone();
                 let snapshot = Snapshot::new(self.store().clone(), branch, table, staged.next, proof);
+                snapshot.adopt(staged.base.adopted());
                 self.remember(&snapshot);
                 Ok(PublishOutcome::Published(snapshot))
             }

@@ -1,6 +1,7 @@
 //! One published version of one branch, opened: immutable and cheap to clone.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use omnigraph_storage::{Store, Table};
@@ -36,6 +37,7 @@ struct Opened {
     branch: BranchName,
     table: Table,
     state: State,
+    tables: Mutex<HashMap<TableId, Table>>,
 }
 
 /// One published version of one branch. Everything read through it is of that version (I-1).
@@ -47,7 +49,8 @@ pub struct Snapshot {
 
 impl Snapshot {
     pub(crate) fn new(store: Store, branch: BranchName, table: Table, state: State, proof: Proof) -> Self {
-        Self { opened: Arc::new(Opened { store, branch, table, state }), proof }
+        let tables = Mutex::default();
+        Self { opened: Arc::new(Opened { store, branch, table, state, tables }), proof }
     }
 
     /// The same version, proven newest again.
@@ -114,12 +117,37 @@ impl Snapshot {
         self.state().tables.get(&id)
     }
 
-    /// Opens a table at its pin.
+    fn tables_opened(&self) -> MutexGuard<'_, HashMap<TableId, Table>> {
+        self.opened.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Takes over tables that are open already, as far as they stand at this version's pins.
+    pub fn adopt(&self, tables: Vec<Table>) {
+        let mut opened = self.tables_opened();
+        for table in tables {
+            let pin = table.pin();
+            if let Some(row) = self.tables().find(|row| row.pin() == pin) {
+                opened.insert(row.id, table);
+            }
+        }
+    }
+
+    /// The tables opened through this version so far.
+    pub(crate) fn adopted(&self) -> Vec<Table> {
+        self.tables_opened().values().cloned().collect()
+    }
+
+    /// Opens a table at its pin, once.
     pub async fn open_table(&self, id: TableId) -> Result<Table, CatalogError> {
+        if let Some(table) = self.tables_opened().get(&id) {
+            return Ok(table.clone());
+        }
         let row = self.table(id).ok_or_else(|| CatalogError::Corrupt {
             object: format!("version {} of the graph's manifest", self.version()),
             expected: format!("a row for table {id}"),
         })?;
-        Ok(self.opened.store.open_table(&row.pin()).await?)
+        let table = self.opened.store.open_table(&row.pin()).await?;
+        self.tables_opened().insert(id, table.clone());
+        Ok(table)
     }
 }

@@ -1,1 +1,25 @@
 #![doc = include_str!("../README.md")]
+
+mod attempt;
+mod committer;
+mod decide;
+mod effect;
+mod error;
+mod failpoint;
+mod gate;
+mod intent;
+mod liveness;
+mod operation;
+mod settle;
+mod token;
+mod write;
+
+pub use committer::{CommitOptions, Committer};
+pub use decide::{Decision, Observation, Owner, PublishedBy, SlotState, decide};
+pub use effect::Effect;
+pub use failpoint::{FailPoint, FailPoints, FailPointsError};
+pub use intent::Intent;
+pub use operation::OperationState;
+pub use settle::SettleReport;
+pub use token::{Token, TokenCheck, TokenMismatch};
+pub use write::{Attempt, OnConflict, Prepared, TableChange, WriteKind, WriteMode, WriteOutcome, WriteRequest, Writer};

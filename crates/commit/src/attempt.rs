@@ -1,0 +1,444 @@
+//! One attempt as a chain of values: `Ready` -> `Guarded` -> `Armed` -> `Applied` -> `Published`.
+//!
+//! Each arrow consumes the value to its left, so no step is skipped or repeated. From `Armed` on every failure is an `Interrupted`, which
+//! still owns the intent and is resolved here, by the same rescue that anybody else would run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use omnigraph_catalog::{
+    CommitRow, PinChange, Precondition, Publication, PublicationKind, PublishOutcome, Snapshot, StagedPublication,
+    TableCounts,
+};
+use omnigraph_storage::{CommitOutcome, Table, TransactionInfo, TransactionKind};
+use omnigraph_types::{CommitId, Effect as FailureEffect, Phase};
+use tokio::time::Instant;
+
+use crate::committer::Committer;
+use crate::decide::{Decision, Owner};
+use crate::effect::Effect;
+use crate::error::CommitError;
+use crate::failpoint::FailPoint;
+use crate::gate::GateHeld;
+use crate::intent::{self, Intent, TicketOutcome};
+use crate::settle::{rescue, settle_tables, wait_for};
+use crate::token::Token;
+use crate::write::{Attempt, Prepared, TableChange, WriteRequest};
+
+/// Pause between two tries to settle one's own intent while the store fails.
+const RESOLVE_PAUSE: Duration = Duration::from_millis(200);
+
+/// Validated and staged; invisible, and armed by nothing.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    request: Arc<WriteRequest>,
+    base: Snapshot,
+    attempt: Attempt,
+    token: Token,
+    changes: Vec<TableChange>,
+    commit_id: CommitId,
+    aborts: u32,
+}
+
+/// What one round came to.
+#[must_use]
+#[derive(Debug)]
+pub(crate) enum RoundOutcome {
+    /// The attempt is this commit.
+    Committed(CommitRow),
+    /// Another attempt of the same operation is this commit.
+    Replayed(CommitRow),
+    /// The version went to somebody else before this attempt took effect.
+    Lost(Ready),
+}
+
+impl Ready {
+    /// `identity` is the commit id minted for the attempt, and how often its operation was aborted before.
+    pub(crate) fn new(
+        request: Arc<WriteRequest>,
+        base: Snapshot,
+        attempt: Attempt,
+        token: Token,
+        prepared: Prepared,
+        identity: (CommitId, u32),
+    ) -> Self {
+        let (commit_id, aborts) = identity;
+        Self { request, base, attempt, token, changes: prepared.changes, commit_id, aborts }
+    }
+
+    pub(crate) fn token(&self) -> &Token {
+        &self.token
+    }
+
+    /// The same staged files onto a newer version in which the token holds.
+    pub(crate) fn onto(self, base: Snapshot) -> Self {
+        Self { base, ..self }
+    }
+
+    fn touches_unsettled(&self) -> bool {
+        let rows = &self.base.state().unsettled;
+        rows.iter().any(|row| self.changes.iter().any(|change| change.table == row.table))
+    }
+
+    /// The whole publication: everything a roll forward needs.
+    fn publication(&self, committer: &Committer) -> Publication {
+        let head = self.base.head_commit();
+        let version = self.base.version().next();
+        let type_name =
+            |change: &TableChange| self.base.table(change.table).map_or_else(String::new, |row| row.type_name.clone());
+        let counts = |change: &TableChange| TableCounts {
+            table: change.table,
+            type_name: type_name(change),
+            inserted: change.inserted,
+            updated: change.updated,
+            deleted: change.deleted,
+            row_count: change.rows_after,
+        };
+        let pin = |change: &TableChange| PinChange {
+            table: change.table,
+            tree: change.base.pin().tree.tree,
+            version: change.base.version().next(),
+            row_count: change.rows_after,
+        };
+        let mut preconditions = self.token.preconditions();
+        preconditions.push(Precondition::OperationUnseen(self.request.operation_id));
+        preconditions.extend(self.request.expected_head.map(Precondition::ExactHead));
+        Publication {
+            kind: PublicationKind::Commit,
+            operation_id: self.request.operation_id,
+            digest: self.request.digest.clone(),
+            attempt_id: self.attempt.id,
+            preconditions,
+            commit: Some(CommitRow {
+                id: self.commit_id,
+                parents: vec![head.id],
+                branch_id: self.base.branch_id(),
+                version,
+                actor: self.request.actor.clone(),
+                time_ms: committer.clock().wall_ms().max(head.time_ms + 1),
+                kind: self.request.commit_kind,
+                operation_id: self.request.operation_id,
+                counts: self.changes.iter().map(counts).collect(),
+            }),
+            pins: self.changes.iter().map(pin).collect(),
+            unsettled_added: Vec::new(),
+            unsettled_removed: Vec::new(),
+            recovery: None,
+        }
+    }
+
+    fn intent(&self, committer: &Committer) -> Intent {
+        let type_name =
+            |change: &TableChange| self.base.table(change.table).map_or_else(String::new, |row| row.type_name.clone());
+        let effect = |change: &TableChange| Effect {
+            table: change.table,
+            type_name: type_name(change),
+            tree: change.base.pin().tree,
+            expected: change.base.version(),
+            transactions: vec![change.staged.mark().uuid.clone()],
+        };
+        Intent {
+            format: Intent::FORMAT,
+            operation_id: self.request.operation_id,
+            attempt_id: self.attempt.id,
+            writer: self.request.commit_kind.as_str().to_owned(),
+            actor: self.request.actor.clone(),
+            branch_id: self.base.branch_id(),
+            base: self.base.version(),
+            token: self.token.clone(),
+            aborts: self.aborts,
+            armed_ms: committer.clock().wall_ms(),
+            effects: self.changes.iter().map(effect).collect(),
+            publication: self.publication(committer),
+        }
+    }
+}
+
+/// One round: from `Ready` to a commit, or to the news that somebody else has the version.
+pub(crate) async fn round(committer: Committer, ready: Ready, deadline: Instant) -> Result<RoundOutcome, CommitError> {
+    let branch = ready.request.branch.clone();
+    let entered = tokio::time::timeout_at(deadline, committer.gate(ready.base.branch_id()).enter()).await;
+    let gate = entered.map_err(|_| CommitError::Contention { attempts: 1, winner: Some(ready.base.head()) })?;
+    let stale = committer.catalog().known_newest().is_some_and(|version| version > ready.base.version());
+    if stale || !is_fresh(&committer, &ready.base) {
+        return Ok(RoundOutcome::Lost(ready));
+    }
+    if ready.touches_unsettled() {
+        settle_tables(&committer, &gate, &branch, deadline).await?;
+        return Ok(RoundOutcome::Lost(ready));
+    }
+    match (Guarded { ready, gate }).arm(&committer, deadline).await? {
+        ArmOutcome::Armed(armed) => {
+            let published = match armed.apply(&committer).await {
+                Ok(applied) => applied.publish(&committer).await,
+                Err(interrupted) => Err(interrupted),
+            };
+            match published {
+                Ok(row) => Ok(RoundOutcome::Committed(row)),
+                Err(interrupted) => interrupted.resolve(&committer).await,
+            }
+        }
+        ArmOutcome::Taken(Guarded { ready, gate }) => {
+            let version = ready.base.version().next();
+            let decision = wait_for(&committer, &gate, &branch, version, deadline).await?;
+            tracing::debug!(%version, ?decision, "the ticket was another's");
+            Ok(RoundOutcome::Lost(ready))
+        }
+    }
+}
+
+/// Whether `base` was proven newest recently enough to go on.
+fn is_fresh(committer: &Committer, base: &Snapshot) -> bool {
+    base.proof_age(committer.clock()) <= committer.catalog().proof_age_max()
+}
+
+/// Ready, with the branch's gate held.
+struct Guarded {
+    ready: Ready,
+    gate: GateHeld,
+}
+
+#[must_use]
+enum ArmOutcome {
+    Armed(Box<Armed>),
+    Taken(Guarded),
+}
+
+impl Guarded {
+    /// A: puts the intent. The next state's file is written meanwhile; nothing names it yet.
+    async fn arm(self, committer: &Committer, deadline: Instant) -> Result<ArmOutcome, CommitError> {
+        let intent = self.ready.intent(committer);
+        committer.hit(FailPoint::LoadArmBefore).await?;
+        committer.liveness().begin(intent.attempt_id);
+        let started = committer.clock().monotonic();
+        let catalog = committer.catalog();
+        let (ticket, staged) = tokio::join!(
+            intent::take_ticket(catalog, &self.ready.request.branch, &intent, deadline),
+            catalog.stage(&self.ready.base, &intent.publication),
+        );
+        committer.liveness().record_put(committer.clock().monotonic().saturating_sub(started));
+        match ticket {
+            Ok(TicketOutcome::Taken) => {}
+            Ok(TicketOutcome::Lost) => {
+                committer.liveness().end(intent.attempt_id);
+                return Ok(ArmOutcome::Taken(self));
+            }
+            Err(error) => {
+                if error.certainty() == omnigraph_storage::Certainty::NotApplied
+                    && !matches!(error, CommitError::RecoveryRequired { .. })
+                {
+                    committer.liveness().end(intent.attempt_id);
+                }
+                return Err(error);
+            }
+        }
+        Ok(ArmOutcome::Armed(Box::new(Armed { ready: self.ready, gate: self.gate, intent, staged })))
+    }
+}
+
+/// The intent is durable and the ticket ours.
+struct Armed {
+    ready: Ready,
+    gate: GateHeld,
+    intent: Intent,
+    staged: Result<StagedPublication, omnigraph_catalog::CatalogError>,
+}
+
+impl Armed {
+    fn interrupted(self, phase: Phase, cause: CommitError) -> Interrupted {
+        Interrupted { ready: self.ready, gate: self.gate, intent: self.intent, phase, cause }
+    }
+
+    /// B: commits every effect at exactly its place, tables in parallel. All of them have ended when this returns.
+    async fn apply(mut self: Box<Self>, committer: &Committer) -> Result<Applied, Interrupted> {
+        if let Err(cause) = committer.hit(FailPoint::LoadArmAfter).await {
+            return Err(self.interrupted(Phase::Arm, cause));
+        }
+        let staged = match std::mem::replace(&mut self.staged, Err(consumed())) {
+            Ok(staged) => staged,
+            Err(cause) => return Err(self.interrupted(Phase::Arm, cause.into())),
+        };
+        let ready = &self.ready;
+        let applied = join_all(ready.changes.iter().map(|change| apply_one(committer, ready, change))).await;
+        let tables: Result<Vec<Table>, CommitError> = applied.into_iter().collect();
+        match tables {
+            Ok(tables) => Ok(Applied { armed: self, staged, tables }),
+            Err(cause) => Err(self.interrupted(Phase::Apply, cause)),
+        }
+    }
+}
+
+/// Stands where a staged publication has been taken out.
+fn consumed() -> omnigraph_catalog::CatalogError {
+    omnigraph_catalog::CatalogError::Corrupt {
+        object: "a staged publication".to_owned(),
+        expected: "to be published once".to_owned(),
+    }
+}
+
+async fn apply_one(committer: &Committer, ready: &Ready, change: &TableChange) -> Result<Table, CommitError> {
+    committer.hit(FailPoint::LoadApplyBefore).await?;
+    if !is_fresh(committer, &ready.base) {
+        return Err(too_old(ready));
+    }
+    let outcome = committer.catalog().store().commit_exact(&change.base, &change.staged).await?;
+    committer.hit(FailPoint::LoadApplyAfter).await?;
+    match outcome {
+        CommitOutcome::Committed(table) => Ok(table),
+        CommitOutcome::Occupied { by } => Err(occupied(committer, ready, change, by).await),
+    }
+}
+
+/// A restore, or a published N+1, says that somebody settled this attempt; anything else in the slot is nobody's.
+async fn occupied(committer: &Committer, ready: &Ready, change: &TableChange, by: TransactionInfo) -> CommitError {
+    let settled = match committer.catalog().newest(&ready.request.branch).await {
+        Ok(newest) => newest.version() > ready.base.version(),
+        Err(_) => false,
+    };
+    if settled || matches!(by.kind, TransactionKind::Restore(_)) {
+        return CommitError::RolledBack {
+            operation_id: ready.request.operation_id,
+            reason: "another process settled it".to_owned(),
+        };
+    }
+    let row = ready.base.table(change.table);
+    CommitError::Occupied {
+        table: row.map_or_else(|| change.table.to_string(), |row| row.type_name.clone()),
+        expected: change.staged.mark().uuid.clone(),
+        found: by.uuid,
+    }
+}
+
+fn too_old(ready: &Ready) -> CommitError {
+    CommitError::RolledBack {
+        operation_id: ready.request.operation_id,
+        reason: "the process was held up too long to go on safely".to_owned(),
+    }
+}
+
+/// Every effect is made; nothing is visible.
+struct Applied {
+    armed: Box<Armed>,
+    staged: StagedPublication,
+    tables: Vec<Table>,
+}
+
+impl Applied {
+    /// C and D: the one put that decides, then the reply.
+    async fn publish(self, committer: &Committer) -> Result<CommitRow, Interrupted> {
+        let Self { armed, staged, tables } = self;
+        if let Err(cause) = committer.hit(FailPoint::LoadPublishBefore).await {
+            return Err(armed.interrupted(Phase::Publish, cause));
+        }
+        if !is_fresh(committer, &armed.ready.base) {
+            let cause = too_old(&armed.ready);
+            return Err(armed.interrupted(Phase::Publish, cause));
+        }
+        let snapshot = match committer.catalog().publish(staged).await {
+            Ok(PublishOutcome::Published(snapshot)) => snapshot,
+            Ok(PublishOutcome::Lost) => {
+                let cause = CommitError::RolledBack {
+                    operation_id: armed.ready.request.operation_id,
+                    reason: "another process settled it".to_owned(),
+                };
+                return Err(armed.interrupted(Phase::Publish, cause));
+            }
+            Err(cause) => return Err(armed.interrupted(Phase::Publish, cause.into())),
+        };
+        snapshot.adopt(tables);
+        for point in [FailPoint::LoadPublishAfter, FailPoint::LoadReplyBefore, FailPoint::LoadReplyAfter] {
+            if let Err(cause) = committer.hit(point).await {
+                return Err(armed.interrupted(Phase::Reply, cause));
+            }
+        }
+        if !is_fresh(committer, &armed.ready.base) {
+            let cause = too_old(&armed.ready);
+            return Err(armed.interrupted(Phase::Reply, cause));
+        }
+        committer.liveness().end(armed.intent.attempt_id);
+        Ok(snapshot.head_commit().clone())
+    }
+}
+
+/// An armed attempt that cannot simply go on. It still owns its intent.
+struct Interrupted {
+    ready: Ready,
+    gate: GateHeld,
+    intent: Intent,
+    phase: Phase,
+    cause: CommitError,
+}
+
+impl Interrupted {
+    /// Settles the own intent as a rescuer would, and says what it came to.
+    async fn resolve(self, committer: &Committer) -> Result<RoundOutcome, CommitError> {
+        let operation = self.intent.operation_id;
+        tracing::warn!(%operation, phase = self.phase.letter(), cause = %self.cause, "a write was interrupted");
+        let until = Instant::now() + committer.limits().ticket_wait();
+        let branch = self.ready.request.branch.clone();
+        loop {
+            let error = match rescue(committer, &branch, &self.intent, Owner::Gone).await {
+                Ok(Decision::Finished) => match self.finished(committer).await {
+                    Ok(outcome) => return Ok(outcome),
+                    Err(error) => error,
+                },
+                Ok(decision) => match self.undone(committer, decision, until).await {
+                    Ok(outcome) => return outcome,
+                    Err(error) => error,
+                },
+                Err(error @ CommitError::Violation { .. }) => return Err(error),
+                Err(error) => error,
+            };
+            if Instant::now() >= until {
+                tracing::error!(%operation, error = %error, "a write could not be settled by its owner");
+                return Err(CommitError::RecoveryRequired {
+                    operation_id: operation,
+                    branch,
+                    writer: self.intent.writer.clone(),
+                    phase: self.phase,
+                    reason: "the store does not let it be settled now".to_owned(),
+                    effect: FailureEffect::Unknown,
+                });
+            }
+            tokio::time::sleep(RESOLVE_PAUSE).await;
+        }
+    }
+
+    async fn finished(&self, committer: &Committer) -> Result<RoundOutcome, CommitError> {
+        let snapshot = committer.catalog().at_version(&self.ready.request.branch, self.intent.version()).await?;
+        committer.liveness().end(self.intent.attempt_id);
+        Ok(RoundOutcome::Committed(snapshot.head_commit().clone()))
+    }
+
+    /// The attempt is undone, proven. Its tables are fenced now if the store lets us, else by whoever comes next.
+    async fn undone(
+        &self,
+        committer: &Committer,
+        decision: Decision,
+        until: Instant,
+    ) -> Result<Result<RoundOutcome, CommitError>, CommitError> {
+        let branch = &self.ready.request.branch;
+        let newest = committer.catalog().newest(branch).await?;
+        let elsewhere = committer.catalog().committed(&newest, self.intent.operation_id).await?;
+        let commit = match elsewhere.and_then(|row| row.commit_id) {
+            Some(id) => Some(committer.catalog().commit(id).await?),
+            None => None,
+        };
+        if decision == Decision::SettleTables
+            && let Err(error) = settle_tables(committer, &self.gate, branch, until).await
+        {
+            tracing::warn!(error = %error, "tables of an undone write are left to the next writer");
+        }
+        committer.liveness().end(self.intent.attempt_id);
+        if let Some(row) = commit {
+            return Ok(Ok(RoundOutcome::Replayed(row)));
+        }
+        Ok(Err(match &self.cause {
+            CommitError::Occupied { table, expected, found } => {
+                CommitError::Occupied { table: table.clone(), expected: expected.clone(), found: found.clone() }
+            }
+            cause => CommitError::RolledBack { operation_id: self.intent.operation_id, reason: cause.to_string() },
+        }))
+    }
+}

@@ -1,0 +1,104 @@
+//! The protocol's door to one graph.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use omnigraph_catalog::Catalog;
+use omnigraph_types::{BranchId, BranchName, Clock, Failure, GraphName, Limits, OperationId};
+use tokio::time::Instant;
+
+use crate::error::CommitError;
+use crate::failpoint::{FailPoint, FailPoints};
+use crate::gate::BranchGate;
+use crate::liveness::Liveness;
+use crate::operation::{self, OperationState};
+use crate::settle::{self, SettleReport};
+use crate::write::{self, WriteOutcome, WriteRequest, Writer};
+
+/// How a graph's committer is set up.
+#[derive(Debug, Clone)]
+pub struct CommitOptions {
+    /// The graph's name, for logs and fail points.
+    pub graph_name: GraphName,
+    /// The limits in force.
+    pub limits: Arc<Limits>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Fail points; none in optimized builds.
+    pub failpoints: FailPoints,
+}
+
+#[derive(Debug)]
+struct Shared {
+    catalog: Catalog,
+    options: CommitOptions,
+    gates: Mutex<HashMap<BranchId, BranchGate>>,
+    liveness: Liveness,
+}
+
+/// Writes to one graph by the protocol. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Committer {
+    shared: Arc<Shared>,
+}
+
+impl Committer {
+    /// A committer over a graph's catalog. One per graph and process, so that its writers share gates.
+    pub fn new(catalog: Catalog, options: CommitOptions) -> Self {
+        let (gates, liveness) = (Mutex::default(), Liveness::default());
+        Self { shared: Arc::new(Shared { catalog, options, gates, liveness }) }
+    }
+
+    /// The graph.
+    pub fn catalog(&self) -> &Catalog {
+        &self.shared.catalog
+    }
+
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        self.shared.options.clock.as_ref()
+    }
+
+    pub(crate) fn shared_clock(&self) -> Arc<dyn Clock> {
+        self.shared.options.clock.clone()
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.shared.options.limits
+    }
+
+    pub(crate) fn graph_name(&self) -> &GraphName {
+        &self.shared.options.graph_name
+    }
+
+    pub(crate) fn liveness(&self) -> &Liveness {
+        &self.shared.liveness
+    }
+
+    pub(crate) fn gate(&self, branch: BranchId) -> BranchGate {
+        let mut gates = self.shared.gates.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        gates.entry(branch).or_default().clone()
+    }
+
+    pub(crate) async fn hit(&self, point: FailPoint) -> Result<(), CommitError> {
+        let hit = self.shared.options.failpoints.hit(self.graph_name().as_str(), point).await;
+        hit.map_err(|injected| CommitError::FailPoint { point, injected })
+    }
+
+    /// Performs one write: prepares it through `writer`, and makes it visible by one publication.
+    ///
+    /// From arm on the attempt runs in its own task: dropping this future then changes nothing. The failures are those of the protocol;
+    /// what the writer itself refuses is passed through.
+    pub async fn write(&self, request: WriteRequest, writer: Box<dyn Writer>) -> Result<WriteOutcome, Failure> {
+        write::write(self, request, writer).await.map_err(CommitError::into_failure)
+    }
+
+    /// Settles everything that is pending on a branch, by `deadline`.
+    pub async fn settle(&self, branch: &BranchName, deadline: Instant) -> Result<SettleReport, Failure> {
+        settle::settle(self, branch, deadline).await.map_err(CommitError::into_failure)
+    }
+
+    /// What became of an operation.
+    pub async fn operation(&self, branch: &BranchName, id: OperationId) -> Result<OperationState, Failure> {
+        operation::state(self, branch, id).await.map_err(CommitError::into_failure)
+    }
+}

@@ -1,0 +1,161 @@
+//! What can go wrong in a write and its recovery.
+
+use omnigraph_catalog::CatalogError;
+use omnigraph_storage::{Certainty, StorageError};
+use omnigraph_types::{BranchName, CommitId, Effect, Failure, GraphVersion, OperationId, Phase, Problem, Retry};
+use thiserror::Error;
+
+use crate::failpoint::{FailPoint, Injected};
+use crate::token::TokenMismatch;
+
+/// An error of the write protocol.
+#[derive(Debug, Error)]
+pub(crate) enum CommitError {
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The writer's own validation or staging refused.
+    #[error("the write was refused")]
+    Refused(Failure),
+    #[error("{member} changed on branch {branch}", member = mismatch.member)]
+    ReadSetChanged { branch: BranchName, mismatch: TokenMismatch },
+    #[error("the head is {actual}, not {expected}")]
+    HeadMismatch { expected: CommitId, actual: CommitId },
+    #[error("lost {attempts} rounds against other writers")]
+    Contention { attempts: u32, winner: Option<CommitId> },
+    #[error("operation id {operation_id} lies outside the range that can be answered for")]
+    OperationIdOutOfRange { operation_id: OperationId },
+    #[error("operation {operation_id} was rolled back: {reason}")]
+    RolledBack { operation_id: OperationId, reason: String },
+    #[error("table {table} holds transaction {found} where {expected} belongs")]
+    Occupied { table: String, expected: String, found: String },
+    /// An interrupted write could not be settled in time. `effect` speaks of the request that is told so.
+    #[error("operation {operation_id} must be settled first: {reason}")]
+    RecoveryRequired {
+        operation_id: OperationId,
+        branch: BranchName,
+        writer: String,
+        phase: Phase,
+        reason: String,
+        effect: Effect,
+    },
+    #[error("the intent of version {version} on branch {branch} cannot be read")]
+    IntentUnreadable { branch: BranchName, version: GraphVersion },
+    #[error("an invariant does not hold: {expected}")]
+    Violation { object: String, expected: String },
+    #[error("the deadline passed before the write began to take effect")]
+    Deadline,
+    #[error("the task of the write ended without an answer")]
+    TaskLost,
+    #[error("fail point {point}")]
+    FailPoint { point: FailPoint, injected: Injected },
+}
+
+impl CommitError {
+    /// Whether a store call may have been applied although it failed.
+    pub(crate) fn certainty(&self) -> Certainty {
+        match self {
+            Self::Storage(error) | Self::Catalog(CatalogError::Storage(error)) => error.certainty(),
+            Self::FailPoint { injected: Injected::ReplyLost, .. } => Certainty::Unknown,
+            _ => Certainty::NotApplied,
+        }
+    }
+
+    /// The failure a client is told.
+    pub(crate) fn failure(self) -> Failure {
+        let (problem, message) = match self {
+            Self::Catalog(error) => return error.failure(),
+            Self::Storage(error) => return error.failure(),
+            Self::Refused(failure) => return failure,
+            Self::RecoveryRequired { operation_id, branch, writer, phase, reason, effect } => {
+                let message = format!(
+                    "an interrupted {writer} of branch {branch} (operation {operation_id}) is not settled yet: {reason}; \
+                     resend with the same operation id, or ask for the operation"
+                );
+                let problem = Problem::RecoveryRequired { operation_id, branch, writer, phase, reason };
+                return Failure::new(problem, message).with_effect(effect);
+            }
+            Self::TaskLost => {
+                (Problem::Internal, "the write ended without an answer: ask for its operation".to_owned())
+            }
+            ref other => other.describe(),
+        };
+        Failure::new(problem, message).with_source(self)
+    }
+
+    fn describe(&self) -> (Problem, String) {
+        match self {
+            Self::ReadSetChanged { branch, mismatch } => (
+                Problem::ReadSetChanged {
+                    branch: branch.clone(),
+                    member: mismatch.member.clone(),
+                    expected: mismatch.expected.clone(),
+                    actual: mismatch.actual.clone(),
+                },
+                format!(
+                    "{} changed on branch {branch} since the write was captured: read again and decide again, or ask for a \
+                     retry on conflict",
+                    mismatch.member
+                ),
+            ),
+            Self::HeadMismatch { expected, actual } => (
+                Problem::HeadMismatch { expected: *expected, actual: *actual },
+                format!("the branch's head is {actual}, not the expected {expected}: read again and decide again"),
+            ),
+            Self::Contention { attempts, winner } => (
+                Problem::CommitContention { attempts: *attempts, winner: *winner },
+                format!("other writers won {attempts} rounds: send the request again"),
+            ),
+            Self::OperationIdOutOfRange { operation_id } => (
+                Problem::InvalidRequest { field: "operation_id".to_owned() },
+                format!(
+                    "operation id {operation_id} lies more than a day ahead or eight days back of the server's clock, where a \
+                     resend cannot be recognized: use a fresh ULID"
+                ),
+            ),
+            Self::RolledBack { operation_id, reason } => (
+                Problem::OperationRolledBack { operation_id: *operation_id, reason: reason.clone() },
+                format!("operation {operation_id} was interrupted and undone ({reason}): send it again"),
+            ),
+            Self::Occupied { table, expected, found } => (
+                Problem::TableOccupied { table: table.clone(), expected: expected.clone(), found: found.clone() },
+                format!(
+                    "table {table} holds a commit that is not the graph's own (transaction {found}, where {expected} belongs): \
+                     an operator must repair the table"
+                ),
+            ),
+            Self::IntentUnreadable { branch, version } => (
+                Problem::Corrupt {
+                    object: format!("the intent of version {version} on branch {branch}"),
+                    expected: "an intent of format 1".to_owned(),
+                },
+                format!(
+                    "the intent of version {version} on branch {branch} cannot be read, so nothing can be written to the branch \
+                     until an operator repairs it; reads go on"
+                ),
+            ),
+            Self::Violation { object, expected } => (
+                Problem::InvariantViolation { object: object.clone(), expected: expected.clone() },
+                format!("{object} breaks the write protocol: expected {expected}; an operator must look at the store"),
+            ),
+            Self::Deadline => (
+                Problem::DeadlineExceeded,
+                "the deadline passed before the write began to take effect: nothing was stored".to_owned(),
+            ),
+            Self::FailPoint { point, .. } => {
+                (Problem::StorageUnavailable, format!("fail point {point}: the store failed, as the test wanted"))
+            }
+            Self::Catalog(_) | Self::Storage(_) | Self::Refused(_) | Self::RecoveryRequired { .. } | Self::TaskLost => {
+                (Problem::Internal, "the write failed".to_owned())
+            }
+        }
+    }
+
+    /// What a caller may do is part of the problem; only the deadline before arm is known to have had no effect.
+    pub(crate) fn into_failure(self) -> Failure {
+        let no_effect = matches!(self, Self::Deadline);
+        let failure = self.failure();
+        if no_effect { Failure { retry: Retry::SameRequest, ..failure.with_effect(Effect::None) } } else { failure }
+    }
+}

@@ -1,0 +1,407 @@
+//! Settling: whatever an interrupted write left is finished or undone, by anybody, from what is stored.
+//!
+//! One path over effects, not over kinds of writer. Every step can be repeated by anyone after a crash: a decision is a publication at the
+//! intent's own version, a fence is an exact restore, and the pins move onto the fences by one more publication under a ticket.
+//! The caller holds the branch's gate, which only saves work.
+
+use std::time::Duration;
+
+use futures::future::try_join_all;
+use omnigraph_catalog::{
+    PinChange, Precondition, Publication, PublicationKind, PublishOutcome, RecoveryRow, Snapshot, TableTransition,
+    UnsettledRow,
+};
+use omnigraph_storage::{CommitOutcome, Existence, TransactionKind, TransactionMark};
+use omnigraph_types::{AttemptId, BranchName, Effect as FailureEffect, GraphVersion, OperationId, Phase, TableVersion};
+use tokio::time::Instant;
+
+use crate::committer::Committer;
+use crate::decide::{Decision, Observation, Owner, PublishedBy, SlotState, decide};
+use crate::effect::{Effect, tail};
+use crate::error::CommitError;
+use crate::failpoint::FailPoint;
+use crate::gate::GateHeld;
+use crate::intent::{self, Intent, IntentSlot, TicketOutcome};
+use crate::token::Token;
+
+/// Who publishes aborts and settles.
+const RECOVERY_ACTOR: &str = "omnigraph:recovery";
+/// Times that one rescuer looks again after losing a race.
+const ROUNDS_MAX: u32 = 64;
+/// First pause while an owner may be alive; doubles up to the last.
+const POLL_FIRST: Duration = Duration::from_millis(5);
+const POLL_LAST: Duration = Duration::from_millis(100);
+
+/// What settling a branch found and did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SettleReport {
+    /// Operations whose intents were decided, with the decision.
+    pub decided: Vec<(OperationId, Decision)>,
+    /// Tables moved onto a fence.
+    pub tables_fenced: usize,
+}
+
+/// Settles everything pending on a branch.
+pub(crate) async fn settle(
+    committer: &Committer,
+    branch: &BranchName,
+    deadline: Instant,
+) -> Result<SettleReport, CommitError> {
+    let newest = committer.catalog().newest(branch).await?;
+    let entered = tokio::time::timeout_at(deadline, committer.gate(newest.branch_id()).enter()).await;
+    let gate = entered.map_err(|_| CommitError::Deadline)?;
+    let mut report = SettleReport::default();
+    for _ in 0..ROUNDS_MAX {
+        let newest = committer.catalog().newest(branch).await?;
+        if !newest.state().unsettled.is_empty() {
+            report.tables_fenced += settle_tables(committer, &gate, branch, deadline).await?;
+            continue;
+        }
+        match intent::read(committer.catalog(), newest.branch_id(), newest.version().next()).await? {
+            IntentSlot::Empty => return Ok(report),
+            IntentSlot::Unreadable => {
+                return Err(CommitError::IntentUnreadable { branch: branch.clone(), version: newest.version().next() });
+            }
+            IntentSlot::Held { intent, .. } => {
+                let (operation, version) = (intent.operation_id, intent.version());
+                let decision = wait_for(committer, &gate, branch, version, deadline).await?;
+                report.decided.extend(decision.map(|decision| (operation, decision)));
+            }
+        }
+    }
+    Err(contention())
+}
+
+fn contention() -> CommitError {
+    CommitError::Contention { attempts: ROUNDS_MAX, winner: None }
+}
+
+/// Waits until `version` is published, rescuing its intent once its owner counts as gone. Returns the decision, if it was ours to make.
+///
+/// Past the deadline: `RecoveryRequired`, naming the operation that stands in the way.
+pub(crate) async fn wait_for(
+    committer: &Committer,
+    gate: &GateHeld,
+    branch: &BranchName,
+    version: GraphVersion,
+    deadline: Instant,
+) -> Result<Option<Decision>, CommitError> {
+    let mut pause = POLL_FIRST;
+    loop {
+        let newest = committer.catalog().newest(branch).await?;
+        if newest.version() >= version {
+            return Ok(None);
+        }
+        let (intent, etag) = match intent::read(committer.catalog(), newest.branch_id(), version).await? {
+            IntentSlot::Held { intent, etag } => (intent, etag),
+            IntentSlot::Empty => return Ok(None),
+            IntentSlot::Unreadable => {
+                return Err(CommitError::IntentUnreadable { branch: branch.clone(), version });
+            }
+        };
+        let least = committer.limits().recovery_grace();
+        let owner = committer.liveness().owner(&intent, etag.as_deref(), least, committer.clock(), gate);
+        if owner == Owner::Gone {
+            tracing::warn!(graph = %committer.graph_name(), branch = %branch, version = %version, writer = %intent.writer,
+                operation = %intent.operation_id, actor = %intent.actor, "recovery: found an interrupted write");
+            let decision = rescue(committer, branch, &intent, owner).await?;
+            committer.liveness().forget(intent.attempt_id);
+            return Ok(Some(decision));
+        }
+        if Instant::now() >= deadline {
+            return Err(CommitError::RecoveryRequired {
+                operation_id: intent.operation_id,
+                branch: branch.clone(),
+                writer: intent.writer.clone(),
+                phase: Phase::Apply,
+                reason: "its owner may still be alive".to_owned(),
+                effect: FailureEffect::None,
+            });
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(POLL_LAST);
+    }
+}
+
+/// Decides about one intent and publishes the decision. Returns the first decision that publishes nothing.
+pub(crate) async fn rescue(
+    committer: &Committer,
+    branch: &BranchName,
+    intent: &Intent,
+    owner: Owner,
+) -> Result<Decision, CommitError> {
+    for _ in 0..ROUNDS_MAX {
+        let newest = committer.catalog().newest(branch).await?;
+        let slot = slot_state(committer, &newest, intent).await?;
+        let observations = match slot {
+            SlotState::Free | SlotState::Published(PublishedBy::Another) => observe(committer, &intent.effects).await?,
+            SlotState::Published(_) => Vec::new(),
+        };
+        let decision = decide(slot, &observations, owner);
+        let publication = match decision {
+            Decision::RollForward => intent.publication.clone(),
+            Decision::Abort => abort(committer, intent, &observations),
+            Decision::Violation => {
+                return Err(CommitError::Violation {
+                    object: format!("attempt {} of operation {}", intent.attempt_id, intent.operation_id),
+                    expected: format!("no effects, because version {} is another attempt's", intent.version()),
+                });
+            }
+            Decision::Finished
+            | Decision::RolledBack
+            | Decision::SettleTables
+            | Decision::NeverUsed
+            | Decision::Wait => {
+                tracing::info!(operation = %intent.operation_id, version = %intent.version(), ?decision, "recovery: now");
+                return Ok(decision);
+            }
+        };
+        tracing::warn!(operation = %intent.operation_id, version = %intent.version(), ?decision, ?observations,
+            "recovery: decided");
+        committer.hit(FailPoint::RecoverPublishBefore).await?;
+        let staged = committer.catalog().stage(&newest, &publication).await?;
+        // Won or lost, the next round looks at what is there.
+        match committer.catalog().publish(staged).await? {
+            PublishOutcome::Published(_) | PublishOutcome::Lost => {}
+        }
+        committer.hit(FailPoint::RecoverPublishAfter).await?;
+    }
+    Err(contention())
+}
+
+async fn observe(committer: &Committer, effects: &[Effect]) -> Result<Vec<Observation>, CommitError> {
+    let store = committer.catalog().store();
+    Ok(try_join_all(effects.iter().map(|effect| effect.observe(store))).await?)
+}
+
+/// What is at the intent's version, told by the newest version.
+async fn slot_state(committer: &Committer, newest: &Snapshot, intent: &Intent) -> Result<SlotState, CommitError> {
+    if newest.version() < intent.version() {
+        return Ok(SlotState::Free);
+    }
+    let at_version = if newest.version() == intent.version() {
+        newest.clone()
+    } else {
+        committer.catalog().at_version(newest.branch_name(), intent.version()).await?
+    };
+    let row = at_version.state().published_by();
+    let by = if row.attempt_id != intent.attempt_id {
+        PublishedBy::Another
+    } else if row.kind == intent.publication.kind {
+        PublishedBy::ThisAttempt
+    } else if newest.state().unsettled.iter().any(|row| row.attempt_id == intent.attempt_id) {
+        PublishedBy::AbortUnsettled
+    } else {
+        PublishedBy::AbortSettled
+    };
+    Ok(SlotState::Published(by))
+}
+
+/// The abort of an attempt: head and pins unchanged, every planned effect still to be fenced.
+fn abort(committer: &Committer, intent: &Intent, observations: &[Observation]) -> Publication {
+    let unsettled = |effect: &Effect| UnsettledRow {
+        attempt_id: intent.attempt_id,
+        operation_id: intent.operation_id,
+        table: effect.table,
+        tree: effect.tree.clone(),
+        expected: effect.expected,
+        transactions: effect.transactions.clone(),
+    };
+    let made = observations.iter().filter(|seen| **seen == Observation::Ours).count();
+    let reason = format!("interrupted with {made} of {} tables changed", intent.effects.len());
+    let still = |effect: &Effect| TableTransition { table: effect.table, from: effect.expected, to: effect.expected };
+    Publication {
+        kind: PublicationKind::Abort,
+        operation_id: intent.operation_id,
+        digest: intent.publication.digest.clone(),
+        attempt_id: intent.attempt_id,
+        preconditions: Vec::new(),
+        commit: None,
+        pins: Vec::new(),
+        unsettled_added: intent.effects.iter().map(unsettled).collect(),
+        unsettled_removed: Vec::new(),
+        recovery: Some(RecoveryRow {
+            version: intent.version(),
+            kind: PublicationKind::Abort,
+            operation_id: intent.operation_id,
+            attempt_id: intent.attempt_id,
+            original_actor: intent.actor.clone(),
+            time_ms: committer.clock().wall_ms(),
+            reason,
+            tables: intent.effects.iter().map(still).collect(),
+        }),
+    }
+}
+
+/// Fences the tables of every `unsettled` row and publishes their removal. Returns how many tables were fenced.
+///
+/// A table with a commit that is nobody's is left, with its row; if no other row can go, `Occupied` names it.
+pub(crate) async fn settle_tables(
+    committer: &Committer,
+    gate: &GateHeld,
+    branch: &BranchName,
+    deadline: Instant,
+) -> Result<usize, CommitError> {
+    for _ in 0..ROUNDS_MAX {
+        let newest = committer.catalog().newest(branch).await?;
+        let rows = newest.state().unsettled.clone();
+        let Some(first) = rows.first() else {
+            return Ok(0);
+        };
+        let first_operation = first.operation_id;
+        let plan = plan_fences(committer, &newest, rows).await?;
+        if plan.removed.is_empty() {
+            return Err(plan.refused.unwrap_or_else(contention));
+        }
+        let fenced = plan.pins.len();
+        let intent = settling_intent(committer, &newest, plan, first_operation);
+        committer.hit(FailPoint::SettleArmBefore).await?;
+        committer.liveness().begin(intent.attempt_id);
+        match intent::take_ticket(committer.catalog(), branch, &intent, deadline).await? {
+            TicketOutcome::Taken => {}
+            TicketOutcome::Lost => {
+                committer.liveness().end(intent.attempt_id);
+                wait_for(committer, gate, branch, intent.version(), deadline).await?;
+                continue;
+            }
+        }
+        committer.hit(FailPoint::SettleArmAfter).await?;
+        let staged = committer.catalog().stage(&newest, &intent.publication).await?;
+        committer.hit(FailPoint::SettlePublishBefore).await?;
+        let outcome = committer.catalog().publish(staged).await?;
+        committer.hit(FailPoint::SettlePublishAfter).await?;
+        committer.liveness().end(intent.attempt_id);
+        match outcome {
+            PublishOutcome::Published(snapshot) => {
+                tracing::info!(branch = %branch, version = %snapshot.version(), tables = fenced,
+                    "recovery: tables are back at their pins");
+                return Ok(fenced);
+            }
+            PublishOutcome::Lost => {}
+        }
+    }
+    Err(contention())
+}
+
+/// What one settling publication will say.
+#[derive(Default)]
+struct FencePlan {
+    pins: Vec<PinChange>,
+    preconditions: Vec<Precondition>,
+    removed: Vec<(AttemptId, omnigraph_types::TableId)>,
+    transitions: Vec<TableTransition>,
+    refused: Option<CommitError>,
+}
+
+async fn plan_fences(
+    committer: &Committer,
+    newest: &Snapshot,
+    rows: Vec<UnsettledRow>,
+) -> Result<FencePlan, CommitError> {
+    let mut plan = FencePlan::default();
+    for row in rows {
+        let pinned =
+            newest.table(row.table).filter(|table| table.tree_ref() == row.tree && table.version == row.expected);
+        if let Some(table) = pinned {
+            match fence(committer, &row, &table.type_name).await {
+                Ok(version) => {
+                    plan.pins.push(PinChange {
+                        table: row.table,
+                        tree: row.tree.tree,
+                        version,
+                        row_count: table.row_count,
+                    });
+                    plan.preconditions.push(Precondition::PinIs {
+                        table: row.table,
+                        tree: row.tree.tree,
+                        version: row.expected,
+                    });
+                    plan.transitions.push(TableTransition { table: row.table, from: row.expected, to: version });
+                }
+                Err(error @ CommitError::Occupied { .. }) => {
+                    tracing::error!(table = %table.type_name, error = %error, "recovery: a table needs repair");
+                    plan.refused = Some(error);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        plan.removed.push((row.attempt_id, row.table));
+    }
+    Ok(plan)
+}
+
+/// Writes a restore of the expected version behind the attempt's own entries, so that nothing of it can land any more.
+async fn fence(committer: &Committer, row: &UnsettledRow, type_name: &str) -> Result<TableVersion, CommitError> {
+    let store = committer.catalog().store();
+    let occupied = |found: String| CommitError::Occupied {
+        table: type_name.to_owned(),
+        expected: row.transactions.join(" "),
+        found,
+    };
+    for _ in 0..ROUNDS_MAX {
+        let tail = tail(store, &row.tree, row.expected, &row.transactions).await?;
+        match tail.next {
+            Some(found) if found.kind == TransactionKind::Restore(row.expected) => return Ok(tail.slot),
+            Some(found) => return Err(occupied(found.uuid)),
+            None => {}
+        }
+        if tail.ours == 0 && store.version_exists(&row.tree, row.expected).await? == Existence::Absent {
+            return Err(occupied(format!("nothing at version {}", row.expected)));
+        }
+        committer.hit(FailPoint::SettleApplyBefore).await?;
+        let mark = TransactionMark {
+            uuid: committer.clock().mint().to_string(),
+            operation_id: row.operation_id,
+            attempt_id: row.attempt_id,
+        };
+        let outcome = store.restore_exact(&row.tree, row.expected, tail.slot, &mark).await?;
+        committer.hit(FailPoint::SettleApplyAfter).await?;
+        match outcome {
+            CommitOutcome::Committed(_) => return Ok(tail.slot),
+            CommitOutcome::Occupied { .. } => {}
+        }
+    }
+    Err(contention())
+}
+
+fn settling_intent(committer: &Committer, newest: &Snapshot, plan: FencePlan, first_operation: OperationId) -> Intent {
+    let attempt_id = AttemptId(committer.clock().mint());
+    let operation_id = OperationId(committer.clock().mint());
+    let time_ms = committer.clock().wall_ms();
+    let recovery = RecoveryRow {
+        version: newest.version().next(),
+        kind: PublicationKind::Settle,
+        operation_id: first_operation,
+        attempt_id,
+        original_actor: RECOVERY_ACTOR.to_owned(),
+        time_ms,
+        reason: "tables of an aborted attempt were fenced".to_owned(),
+        tables: plan.transitions,
+    };
+    Intent {
+        format: Intent::FORMAT,
+        operation_id,
+        attempt_id,
+        writer: "settle".to_owned(),
+        actor: RECOVERY_ACTOR.to_owned(),
+        branch_id: newest.branch_id(),
+        base: newest.version(),
+        token: Token::capture(newest.state(), &[]),
+        aborts: 0,
+        armed_ms: time_ms,
+        effects: Vec::new(),
+        publication: Publication {
+            kind: PublicationKind::Settle,
+            operation_id,
+            digest: String::new(),
+            attempt_id,
+            preconditions: plan.preconditions,
+            commit: None,
+            pins: plan.pins,
+            unsettled_added: Vec::new(),
+            unsettled_removed: plan.removed,
+            recovery: Some(recovery),
+        },
+    }
+}
