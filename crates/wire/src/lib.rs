@@ -15,3 +15,36 @@ pub use status::{ERROR_DOMAIN, REASON_TRAILER, from_rpc_status, from_status, to_
 
 /// The contract's file descriptors with all that they import: what server reflection answers from.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!("gen/descriptors.binpb");
+
+#[cfg(test)]
+mod tests {
+    use prost::Message;
+    use prost_types::FileDescriptorSet;
+
+    use super::FILE_DESCRIPTOR_SET;
+
+    #[test]
+    fn descriptors_hold_every_service_and_every_import() {
+        let set = FileDescriptorSet::decode(FILE_DESCRIPTOR_SET).unwrap();
+        let services: Vec<_> = set.file.iter().flat_map(|file| &file.service).map(|service| service.name()).collect();
+        let expected = [
+            "BranchService",
+            "CommitService",
+            "GraphService",
+            "LoadService",
+            "MaintenanceService",
+            "MutationService",
+            "OperationService",
+            "QueryService",
+            "SchemaService",
+            "ServerService",
+        ];
+        let mut sorted = services.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, expected);
+        let names: Vec<_> = set.file.iter().map(|file| file.name()).collect();
+        let missing =
+            set.file.iter().flat_map(|file| &file.dependency).find(|import| !names.contains(&import.as_str()));
+        assert_eq!(missing, None);
+    }
+}
