@@ -134,3 +134,6 @@ pub fn render(diagnostic: &Diagnostic, source: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests;
