@@ -1,11 +1,25 @@
 //! One root, opened: the entry to everything a server does.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use futures::{StreamExt, TryStreamExt, stream};
+use omnigraph_catalog::{Graphs, NewGraph, NewTable, TableKind};
+use omnigraph_commit::{CommitOptions, Committer, FailPoints, SettleReport};
+use omnigraph_lang::schema::{ParsedSchema, Schema, parse_schema};
+use omnigraph_storage::{Durability, Store, StoreOptions};
 use omnigraph_types::{Clock, CommitId, Diagnostic, Failure, GraphId, GraphName, Limits, OperationId};
+use sha2::{Digest, Sha256};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::{Durability, Graph};
+use crate::error::{EngineError, Result};
+use crate::graph::Graph;
+use crate::load::{Intake, SpillPool, hex};
+use crate::schema::{GraphSchema, SchemaCache};
+
+/// Graphs looked at, at once.
+const CONCURRENCY: usize = 8;
 
 /// How a root is opened.
 #[derive(Debug, Clone)]
@@ -48,51 +62,183 @@ pub struct GraphInfo {
     pub schema_hash: String,
     /// The operation that created it.
     pub operation_id: OperationId,
-    /// What is odd about its schema, without being wrong.
+    /// What is odd about its schema's text, without being wrong; told when the graph is created.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// What settling found and did.
-#[derive(Debug, Clone)]
-pub struct SettleReport {}
+/// What all graphs of an engine share.
+#[derive(Debug)]
+pub(crate) struct EngineShared {
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) schemas: SchemaCache,
+    pub(crate) spill_directory: Option<PathBuf>,
+    store: Store,
+    graphs: Graphs,
+    failpoints: FailPoints,
+    open: Mutex<HashMap<GraphName, Graph>>,
+    loads: Arc<Semaphore>,
+}
+
+impl EngineShared {
+    /// A permit for one load; `ResourceLimit` if all are taken.
+    pub(crate) fn load_permit(&self) -> Result<OwnedSemaphorePermit> {
+        self.loads.clone().try_acquire_owned().map_err(|_| EngineError::Limit {
+            limit: "loads_concurrent_max",
+            value: self.limits.loads_concurrent_max,
+            asked: self.limits.loads_concurrent_max.saturating_add(1),
+            advice: "other loads are in progress: wait for one to finish, then resend",
+        })
+    }
+
+    /// An empty intake with its own memory budget.
+    pub(crate) fn intake(&self) -> Intake {
+        let pool = SpillPool::new(self.spill_directory.clone(), self.limits.load_memory_bytes_max);
+        Intake::new(self.clock.clone(), self.limits.clone(), pool)
+    }
+}
 
 /// All graphs of one root. Cheap to clone; one per process.
 #[derive(Debug, Clone)]
-pub struct Engine {}
+pub struct Engine {
+    shared: Arc<EngineShared>,
+}
 
 impl Engine {
     /// Opens a root, makes it if it is not there, and proves that its store honours put-if-absent.
-    pub async fn open(_root: &str, _options: EngineOptions) -> Result<Engine, Failure> {
-        todo!()
+    pub async fn open(root: &str, options: EngineOptions) -> Result<Engine, Failure> {
+        Ok(Self::open_store(root, options).await?)
+    }
+
+    async fn open_store(root: &str, options: EngineOptions) -> Result<Engine> {
+        let store_options = StoreOptions {
+            durability: options.durability,
+            cache_bytes: options.limits.cache_bytes_max,
+            ..StoreOptions::default()
+        };
+        let store = Store::open(root, store_options).await?;
+        store.prove_put_if_absent().await?;
+        let failpoints = FailPoints::from_environment().map_err(|error| EngineError::InvalidRequest {
+            field: "OMNIGRAPH_FAILPOINTS",
+            reason: error.to_string(),
+        })?;
+        let limits = Arc::new(options.limits);
+        let permits = usize::try_from(limits.loads_concurrent_max).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
+        let shared = EngineShared {
+            graphs: Graphs::new(store.clone(), options.clock.clone(), limits.clone()),
+            store,
+            failpoints,
+            limits,
+            clock: options.clock,
+            schemas: SchemaCache::default(),
+            spill_directory: options.spill_directory,
+            open: Mutex::default(),
+            loads: Arc::new(Semaphore::new(permits)),
+        };
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     /// The limits in force.
     pub fn limits(&self) -> &Limits {
-        todo!()
+        &self.shared.limits
     }
 
     /// The root.
     pub fn root(&self) -> &str {
-        todo!()
+        self.shared.store.root()
     }
 
     /// Creates a graph. The same operation id again returns the graph it made.
-    pub async fn create_graph(&self, _request: CreateGraph) -> Result<GraphInfo, Failure> {
-        todo!()
+    pub async fn create_graph(&self, request: CreateGraph) -> Result<GraphInfo, Failure> {
+        Ok(self.create(request).await?)
+    }
+
+    async fn create(&self, request: CreateGraph) -> Result<GraphInfo> {
+        let (asked, value) = (request.schema_source.len() as u64, self.shared.limits.schema_text_bytes_max);
+        if asked > value {
+            let advice = "shorten the schema, or raise the limit";
+            return Err(EngineError::Limit { limit: "schema_text_bytes_max", value, asked, advice });
+        }
+        let parsed: ParsedSchema = parse_schema(&request.schema_source)?;
+        let schema = GraphSchema::new(Schema::accept_first(&parsed))?;
+        let table = |plan: &Arc<crate::schema::TypePlan>| NewTable {
+            id: plan.def.id,
+            kind: if plan.def.is_edge() { TableKind::Edge } else { TableKind::Node },
+            type_name: plan.name().to_owned(),
+            schema: plan.arrow.clone(),
+        };
+        let new = NewGraph {
+            name: request.name.clone(),
+            contract: schema.schema.to_canonical_json().into(),
+            contract_hash: schema.hash.clone(),
+            tables: schema.types().map(table).collect(),
+            operation_id: request.operation_id.unwrap_or_else(|| OperationId(self.shared.clock.mint())),
+            digest: create_digest(&request.name, &schema.hash),
+            actor: request.actor,
+        };
+        self.shared.graphs.create(new).await?;
+        let mut info = self.open_graph(&request.name).await?.info().await?;
+        info.warnings = parsed.warnings;
+        Ok(info)
     }
 
     /// All graphs, sorted by name.
     pub async fn list_graphs(&self) -> Result<Vec<GraphInfo>, Failure> {
-        todo!()
+        let entries = self.shared.graphs.list().await.map_err(EngineError::from)?;
+        let infos = stream::iter(entries).map(|entry| async move { self.graph(&entry.name).await?.info().await });
+        infos.buffered(CONCURRENCY).try_collect().await
     }
 
     /// One graph by name: `NotFound` if there is none.
-    pub async fn graph(&self, _name: &GraphName) -> Result<Graph, Failure> {
-        todo!()
+    pub async fn graph(&self, name: &GraphName) -> Result<Graph, Failure> {
+        Ok(self.open_graph(name).await?)
+    }
+
+    async fn open_graph(&self, name: &GraphName) -> Result<Graph> {
+        let open = || self.shared.open.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(graph) = open().get(name) {
+            return Ok(graph.clone());
+        }
+        let entry = self.shared.graphs.entry(name).await?;
+        let catalog = self.shared.graphs.open(name).await?;
+        let options = CommitOptions {
+            graph_name: name.clone(),
+            limits: self.shared.limits.clone(),
+            clock: self.shared.clock.clone(),
+            failpoints: self.shared.failpoints.clone(),
+        };
+        let committer = Committer::new(catalog.clone(), options);
+        let graph = Graph::new(self.shared.clone(), entry, catalog, committer);
+        // One committer per graph and process: the first one in wins.
+        Ok(open().entry(name.clone()).or_insert(graph).clone())
     }
 
     /// Looks at every graph once and settles what an interrupted write left. One graph's failure is reported and does not stop the others.
     pub async fn settle_all(&self) -> Vec<(GraphName, Result<SettleReport, Failure>)> {
-        todo!()
+        let entries = match self.shared.graphs.list().await {
+            Ok(entries) => entries,
+            Err(error) => {
+                tracing::error!(%error, "list graphs to settle them");
+                return Vec::new();
+            }
+        };
+        let settled = stream::iter(entries).map(|entry| async move {
+            let report = match self.graph(&entry.name).await {
+                Ok(graph) => graph.settle().await,
+                Err(failure) => Err(failure),
+            };
+            (entry.name, report)
+        });
+        settled.buffered(CONCURRENCY).collect().await
     }
+}
+
+/// What makes a request for a graph the same request.
+fn create_digest(name: &GraphName, contract_hash: &str) -> String {
+    let mut out = Sha256::new();
+    out.update(b"omnigraph create_graph 1\0");
+    out.update(name.as_str().as_bytes());
+    out.update([0]);
+    out.update(contract_hash.as_bytes());
+    hex(&out.finalize())
 }

@@ -1,12 +1,15 @@
 #![doc = include_str!("../README.md")]
 
 mod engine;
+mod error;
 mod graph;
 mod load;
+mod schema;
 mod snapshot;
 
-pub use engine::{CreateGraph, Engine, EngineOptions, GraphInfo, SettleReport};
+pub use engine::{CreateGraph, Engine, EngineOptions, GraphInfo};
 pub use graph::{CommitInfo, Graph, OperationState, ReadAt, TypeCounts};
 pub use load::{Load, LoadMode, LoadOutcome, LoadReceipt, LoadRequest, OnConflict, TypeStream, ValidateOnly};
+pub use omnigraph_commit::SettleReport;
 pub use omnigraph_storage::Durability;
-pub use snapshot::{BatchStream, ColumnInfo, GraphSnapshot, QueryRequest, QueryStream, TypeInfo, TypeKind};
+pub use snapshot::{BatchStream, ColumnInfo, ColumnType, GraphSnapshot, QueryRequest, QueryStream, TypeInfo, TypeKind};

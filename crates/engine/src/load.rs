@@ -1,11 +1,58 @@
 //! A bulk load: any number of rows of any types, one commit.
+//!
+//! Rows go straight into data files that no manifest names, so memory does not grow with the load; what must be compared over all rows is
+//! kept as fingerprints, within one budget per load, spilled to local disk beyond it. `finish` validates the whole and commits it.
+//!
+//! Invariant: nothing of a load is visible unless `finish` returned it (I-2).
+
+mod cast;
+mod check;
+mod columns;
+mod digest;
+mod findings;
+mod fingerprint;
+mod ids;
+mod intake;
+mod ndjson;
+mod spill;
+mod validate;
+mod writer;
+
+pub(crate) use digest::hex;
+pub(crate) use intake::Intake;
+pub(crate) use spill::SpillPool;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use omnigraph_types::{BranchName, CommitId, Failure, OperationId};
+use futures::future::try_join_all;
+use omnigraph_catalog::{CommitKind, Snapshot};
+pub use omnigraph_commit::OnConflict;
+use omnigraph_commit::{Committer, WriteKind, WriteMode, WriteOutcome, WriteRequest};
+use omnigraph_storage::{FileWriter, FileWriterOptions, TreeRef};
+use omnigraph_types::{BranchName, CommitId, Failure, Limits, OperationId, Problem, TableId};
+use tokio::runtime::Handle;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
+use tracing::info;
 
-use crate::{CommitInfo, TypeCounts};
+use crate::error::{EngineError, Result};
+use crate::graph::{CommitInfo, TypeCounts, type_counts};
+use crate::load::columns::AbsentIds;
+use crate::load::digest::DigestHead;
+use crate::load::findings::RowNumbers;
+use crate::load::intake::TakenBatch;
+use crate::load::ndjson::NdjsonReader;
+use crate::load::validate::{StagedType, Validator, ValidatorParts};
+use crate::load::writer::{CountsSlot, LoadWriter};
+use crate::schema::GraphSchema;
+
+/// Rows of a batch below which it is worked on right where it arrives.
+const INLINE_ROWS_MAX: usize = 1_024;
+/// Bytes of NDJSON worked on before the batches made of it are written.
+const NDJSON_PIECE_BYTES: usize = 1024 * 1024;
 
 /// What a load does with rows whose ids exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,6 +65,17 @@ pub enum LoadMode {
     Overwrite,
 }
 
+impl LoadMode {
+    /// The name used in requests and logs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Append => "append",
+            Self::Merge => "merge",
+            Self::Overwrite => "overwrite",
+        }
+    }
+}
+
 /// Whether a write commits or only answers whether it could.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ValidateOnly {
@@ -26,18 +84,6 @@ pub enum ValidateOnly {
     No,
     /// Validate, commit nothing.
     Yes,
-}
-
-/// What a write does when something it read has changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum OnConflict {
-    /// As the protocol says for the kind of write.
-    #[default]
-    ByKind,
-    /// Fail.
-    Fail,
-    /// Prepare again on the new state.
-    Retry,
 }
 
 /// A request for a load.
@@ -63,7 +109,10 @@ pub struct LoadRequest {
 
 /// One stream of rows of one type within a load; rows are counted from 1.
 #[derive(Debug)]
-pub struct TypeStream {}
+pub struct TypeStream {
+    stream: usize,
+    load: OperationId,
+}
 
 /// How a load ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,43 +142,301 @@ pub struct LoadReceipt {
     pub counts: Vec<TypeCounts>,
 }
 
+/// What a load is begun with.
+pub(crate) struct LoadParts {
+    pub(crate) request: LoadRequest,
+    pub(crate) operation_id: OperationId,
+    pub(crate) committer: Committer,
+    pub(crate) base: Snapshot,
+    pub(crate) schema: Arc<GraphSchema>,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) intake: Intake,
+    pub(crate) permit: OwnedSemaphorePermit,
+}
+
 /// A load in progress. Dropping it before `finish` leaves nothing visible and frees its permit, memory and spill files.
 #[derive(Debug)]
-pub struct Load {}
+pub struct Load {
+    request: LoadRequest,
+    operation_id: OperationId,
+    committer: Committer,
+    /// The version that was newest when the load began.
+    base: Snapshot,
+    schema: Arc<GraphSchema>,
+    limits: Arc<Limits>,
+    /// Gone while a batch is worked on, and for good once one failed.
+    intake: Option<Box<Intake>>,
+    ndjson: Option<NdjsonReader>,
+    writers: BTreeMap<TableId, FileWriter>,
+    rows: u64,
+    _permit: OwnedSemaphorePermit,
+}
 
 impl Load {
+    pub(crate) fn new(parts: LoadParts) -> Self {
+        let LoadParts { request, operation_id, committer, base, schema, limits, intake, permit } = parts;
+        Self {
+            request,
+            operation_id,
+            committer,
+            base,
+            schema,
+            limits,
+            intake: Some(Box::new(intake)),
+            ndjson: None,
+            writers: BTreeMap::new(),
+            rows: 0,
+            _permit: permit,
+        }
+    }
+
     /// The operation.
     pub fn operation_id(&self) -> OperationId {
-        todo!()
+        self.operation_id
     }
 
     /// For an overwrite, the head that was captured when the load began.
     pub fn captured(&self) -> Option<CommitId> {
-        todo!()
+        (self.request.mode == LoadMode::Overwrite).then(|| self.base.head())
     }
 
     /// Checks names and types of a stream's columns before its data: `LoadInvalid` naming the column and the columns there are.
-    pub fn accept_schema(&mut self, _type_name: &str, _schema: &SchemaRef) -> Result<TypeStream, Failure> {
-        todo!()
+    pub fn accept_schema(&mut self, type_name: &str, schema: &SchemaRef) -> Result<TypeStream, Failure> {
+        let plan = self.schema.by_name(type_name)?.clone();
+        let intake = self.intake.as_mut().ok_or_else(failed_before)?;
+        let stream = intake.open(&plan, schema, AbsentIds::Refused)?;
+        Ok(TypeStream { stream, load: self.operation_id })
     }
 
     /// Adds rows of one stream. Casts only where no value changes; waits for the disk.
-    pub async fn write(&mut self, _stream: &mut TypeStream, _batch: RecordBatch) -> Result<(), Failure> {
-        todo!()
+    pub async fn write(&mut self, stream: &mut TypeStream, batch: RecordBatch) -> Result<(), Failure> {
+        if stream.load != self.operation_id {
+            let reason = "the stream was opened by another load".to_owned();
+            return Err(EngineError::InvalidRequest { field: "stream", reason }.failure());
+        }
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        let stream = stream.stream;
+        let inline = if batch.num_rows() <= INLINE_ROWS_MAX { Place::Here } else { Place::Background };
+        let taken = self
+            .with_intake(inline, move |intake| {
+                let rows = RowNumbers::From(intake.stream_rows(stream) + 1);
+                intake.take(stream, &batch, &rows)
+            })
+            .await?;
+        Ok(self.store(vec![taken]).await?)
     }
 
     /// Adds NDJSON text in any chunking, types mixed; rows are the 1-based line numbers.
-    pub async fn write_ndjson(&mut self, _chunk: &[u8]) -> Result<(), Failure> {
-        todo!()
+    pub async fn write_ndjson(&mut self, chunk: &[u8]) -> Result<(), Failure> {
+        for piece in chunk.chunks(NDJSON_PIECE_BYTES) {
+            let mut reader = self.ndjson.take().unwrap_or_else(|| NdjsonReader::new(&self.limits));
+            let (schema, piece) = (self.schema.clone(), piece.to_vec());
+            let (reader, batches) = self
+                .with_intake(Place::Background, move |intake| {
+                    let mut batches = Vec::new();
+                    reader.feed(&piece, &schema, intake, &mut batches)?;
+                    Ok((reader, batches))
+                })
+                .await?;
+            self.ndjson = Some(reader);
+            self.store(batches).await?;
+        }
+        Ok(())
     }
 
     /// Rows taken so far.
     pub fn rows(&self) -> u64 {
-        todo!()
+        self.rows
     }
 
     /// Validates the whole load, commits it and returns the receipt.
-    pub async fn finish(self) -> Result<LoadReceipt, Failure> {
-        todo!()
+    pub async fn finish(mut self) -> Result<LoadReceipt, Failure> {
+        if let Some(reader) = self.ndjson.take() {
+            let schema = self.schema.clone();
+            let batches = self
+                .with_intake(Place::Background, move |intake| {
+                    let mut batches = Vec::new();
+                    reader.finish(&schema, intake, &mut batches)?;
+                    Ok(batches)
+                })
+                .await?;
+            self.store(batches).await?;
+        }
+        let intake = self.intake.take().ok_or_else(failed_before)?;
+        let head = DigestHead { graph: self.base.graph_id(), branch: &self.request.branch, mode: self.request.mode };
+        let digest = intake.digest(head);
+        let counts = CountsSlot::default();
+        let writer = self.stage(*intake, counts.clone()).await?;
+        let outcome = self.committer.write(self.write_request(digest), Box::new(writer)).await?;
+        let receipt = self.receipt(outcome, &counts)?;
+        let commit = receipt.commit.as_ref().map(|commit| commit.id.to_string());
+        info!(operation = %self.operation_id, rows = self.rows, outcome = ?receipt.outcome, commit, "load finished");
+        Ok(receipt)
     }
+
+    /// Works on the intake; a failure, or dropping the future, ends the load.
+    async fn with_intake<R: Send + 'static>(
+        &mut self,
+        place: Place,
+        work: impl FnOnce(&mut Intake) -> Result<R> + Send + 'static,
+    ) -> Result<R> {
+        if self.request.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            let message = "the deadline passed before the load was complete: nothing of it is stored";
+            let failure = Failure::new(Problem::DeadlineExceeded, message);
+            return Err(failure.with_effect(omnigraph_types::Effect::None).into());
+        }
+        let mut intake = self.intake.take().ok_or_else(failed_before)?;
+        let (intake, result) = match place {
+            Place::Here => {
+                let result = work(&mut intake);
+                (intake, result)
+            }
+            Place::Background => {
+                let worked = tokio::task::spawn_blocking(move || {
+                    let result = work(&mut intake);
+                    (intake, result)
+                });
+                worked.await?
+            }
+        };
+        let result = result?;
+        self.intake = Some(intake);
+        Ok(result)
+    }
+
+    /// Puts batches into the files of their types.
+    async fn store(&mut self, batches: Vec<TakenBatch>) -> Result<()> {
+        for TakenBatch { table, batch } in batches {
+            self.rows += batch.num_rows() as u64;
+            if self.request.mode == LoadMode::Merge && self.rows > self.limits.merge_rows_max {
+                self.intake = None;
+                return Err(EngineError::Limit {
+                    limit: "merge_rows_max",
+                    value: self.limits.merge_rows_max,
+                    asked: self.rows,
+                    advice: "split the merge into several loads, or append what is new",
+                });
+            }
+            let writer = match self.writers.entry(table) {
+                std::collections::btree_map::Entry::Occupied(writer) => writer.into_mut(),
+                std::collections::btree_map::Entry::Vacant(vacant) => {
+                    let row = self.base.table(table).ok_or(EngineError::Defect("a type of the schema has no table"))?;
+                    let options = FileWriterOptions { rows_per_file_max: self.limits.data_file_rows_max };
+                    let schema = self.schema.by_id(table)?.arrow.clone();
+                    let store = self.committer.catalog().store();
+                    vacant.insert(store.write_files(&row.path, row.tree, schema, options))
+                }
+            };
+            if let Err(error) = writer.write(batch).await {
+                self.intake = None;
+                return Err(error.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes the files.
+    async fn stage(&mut self, intake: Intake, counts: CountsSlot) -> Result<LoadWriter> {
+        let writers = std::mem::take(&mut self.writers);
+        let finished = writers.into_iter().map(|(table, writer)| async move { Ok((table, writer.finish().await?)) });
+        let mut files: BTreeMap<_, _> =
+            try_join_all(finished).await.map_err(|error: EngineError| error)?.into_iter().collect();
+        let taken = intake.finish();
+        let (mut types, mut places): (BTreeMap<_, _>, BTreeMap<TableId, TreeRef>) = Default::default();
+        for (table, intake) in taken.types {
+            let files = files.remove(&table).ok_or(EngineError::Defect("rows were taken and not stored"))?;
+            let row = self.base.table(table).ok_or(EngineError::Defect("a type of the schema has no table"))?;
+            places.insert(table, row.tree_ref());
+            types.insert(table, StagedType { plan: intake.plan, rows: intake.rows, sets: intake.sets, files });
+        }
+        let validator = Validator::new(ValidatorParts {
+            schema: self.schema.clone(),
+            mode: self.request.mode,
+            limits: self.limits.clone(),
+            hasher: taken.hasher,
+            pool: taken.pool,
+            types,
+        });
+        Ok(LoadWriter::new(validator, places, counts))
+    }
+
+    fn write_request(&self, digest: String) -> WriteRequest {
+        let (kind, captured) = match self.request.mode {
+            LoadMode::Append => (WriteKind::Append, None),
+            LoadMode::Merge => (WriteKind::Upsert, None),
+            LoadMode::Overwrite => (WriteKind::Overwrite, Some(self.base.clone())),
+        };
+        WriteRequest {
+            operation_id: self.operation_id,
+            digest,
+            kind,
+            commit_kind: CommitKind::Load,
+            actor: self.request.actor.clone(),
+            branch: self.request.branch.clone(),
+            expected_head: self.request.expected_head,
+            on_conflict: self.request.on_conflict,
+            deadline: self.request.deadline,
+            captured,
+            mode: match self.request.validate_only {
+                ValidateOnly::No => WriteMode::Commit,
+                ValidateOnly::Yes => WriteMode::ValidateOnly,
+            },
+        }
+    }
+
+    fn receipt(&self, outcome: WriteOutcome, counts: &CountsSlot) -> Result<LoadReceipt> {
+        let committed = |outcome, row: omnigraph_catalog::CommitRow| LoadReceipt {
+            operation_id: self.operation_id,
+            outcome,
+            read_from: row.parents.first().copied().unwrap_or(row.id),
+            counts: type_counts(&row.counts),
+            commit: Some(CommitInfo::new(row, self.base.branch_name().clone())),
+        };
+        let without = |outcome, read: Snapshot, counts| LoadReceipt {
+            operation_id: self.operation_id,
+            outcome,
+            commit: None,
+            read_from: read.head(),
+            counts,
+        };
+        Ok(match outcome {
+            WriteOutcome::Committed(row) => committed(LoadOutcome::Committed, row),
+            WriteOutcome::Replayed(row) => committed(LoadOutcome::Replayed, row),
+            WriteOutcome::Unchanged(read) => without(LoadOutcome::Unchanged, read, Vec::new()),
+            WriteOutcome::Validated(read) => {
+                let counts = std::mem::take(&mut *counts.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+                without(LoadOutcome::Validated, read, counts)
+            }
+        })
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        let writers = std::mem::take(&mut self.writers);
+        // Without a runtime the files stay as what they are, named by nothing.
+        if let (false, Ok(runtime)) = (writers.is_empty(), Handle::try_current()) {
+            runtime.spawn(async move {
+                for writer in writers.into_values() {
+                    writer.abort().await;
+                }
+            });
+        }
+    }
+}
+
+/// Where work on a batch is done.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// In this task.
+    Here,
+    /// In a thread for blocking work.
+    Background,
+}
+
+fn failed_before() -> EngineError {
+    let reason = "the load has failed or was interrupted before: begin a new one".to_owned();
+    EngineError::InvalidRequest { field: "load", reason }
 }

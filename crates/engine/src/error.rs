@@ -1,0 +1,256 @@
+//! The crate's one error, and what a client is told.
+//!
+//! Invariant: a `Failure` made here names the type, the column or property, the value and the row where they are known, and no store path.
+
+use std::io;
+
+use arrow::error::ArrowError;
+use omnigraph_catalog::CatalogError;
+use omnigraph_lang::LangError;
+use omnigraph_query::QueryError;
+use omnigraph_storage::StorageError;
+use omnigraph_types::{BranchName, Failure, Problem, Resource, Violation};
+use thiserror::Error;
+use tokio::task::JoinError;
+
+/// What the engine's parts return.
+pub(crate) type Result<T, E = EngineError> = std::result::Result<T, E>;
+
+/// Why an operation failed.
+#[derive(Debug, Error)]
+pub(crate) enum EngineError {
+    /// A text is not accepted.
+    #[error(transparent)]
+    Lang(#[from] LangError),
+    /// The catalog failed.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// A query failed.
+    #[error(transparent)]
+    Query(#[from] QueryError),
+    /// The write protocol refused, with everything a client needs.
+    #[error("{0}")]
+    Refused(Failure),
+    /// A temporary file failed.
+    #[error("{action} failed in the spill directory")]
+    Spill {
+        /// What was being done.
+        action: &'static str,
+        /// The cause.
+        source: io::Error,
+    },
+    /// An Arrow kernel failed on what had been checked.
+    #[error("{action} failed")]
+    Arrow {
+        /// What was being done.
+        action: &'static str,
+        /// The cause.
+        source: ArrowError,
+    },
+    /// A worker task died.
+    #[error("a worker task died")]
+    Task(#[from] JoinError),
+    /// Two parts of this program do not agree.
+    #[error("{0}")]
+    Defect(&'static str),
+    /// Data cannot be taken as it is.
+    #[error("{reason}")]
+    LoadInvalid {
+        /// Node or edge type, where known.
+        type_name: Option<String>,
+        /// 1-based row or line, where known.
+        row: Option<u64>,
+        /// Column, where known.
+        column: Option<String>,
+        /// The thing, the place and the way out.
+        reason: String,
+    },
+    /// Rows break rules of the schema.
+    #[error("{total} rows break a rule of the schema")]
+    Violations {
+        /// The first of them; at least one.
+        violations: Vec<Violation>,
+        /// How many in all.
+        total: u64,
+    },
+    /// Rows whose ids exist.
+    #[error("{total} ids of {type_name} exist already")]
+    KeyConflict {
+        /// The type.
+        type_name: String,
+        /// The first ids.
+        ids: Vec<String>,
+        /// How many in all.
+        total: u64,
+        /// Row of the first.
+        source_row: Option<u64>,
+    },
+    /// A limit would be exceeded.
+    #[error("{limit} is {value}")]
+    Limit {
+        /// Name of the limit.
+        limit: &'static str,
+        /// Its value.
+        value: u64,
+        /// What was asked for.
+        asked: u64,
+        /// The way out.
+        advice: &'static str,
+    },
+    /// No such type.
+    #[error("there is no type {name:?}")]
+    TypeNotFound {
+        /// What was asked for.
+        name: String,
+        /// The types there are.
+        defined: Vec<String>,
+    },
+    /// A field of the request is wrong.
+    #[error("{reason}")]
+    InvalidRequest {
+        /// The field.
+        field: &'static str,
+        /// What is wrong and the way out.
+        reason: String,
+    },
+    /// Something the program does not do yet.
+    #[error("{feature} is not supported")]
+    Unimplemented {
+        /// What.
+        feature: String,
+    },
+    /// The schema or a table's place changed under a load.
+    #[error("{member} changed")]
+    Moved {
+        /// The branch.
+        branch: BranchName,
+        /// What changed.
+        member: String,
+        /// What was captured.
+        expected: String,
+        /// What is there now.
+        actual: String,
+    },
+}
+
+impl From<Failure> for EngineError {
+    fn from(failure: Failure) -> Self {
+        Self::Refused(failure)
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        error.failure()
+    }
+}
+
+impl EngineError {
+    /// The failure to show.
+    pub(crate) fn failure(self) -> Failure {
+        match self {
+            Self::Lang(error) => error.failure(),
+            Self::Catalog(error) => error.failure(),
+            Self::Storage(error) => error.failure(),
+            Self::Query(error) => error.failure(),
+            Self::Refused(failure) => failure,
+            Self::Spill { .. } => {
+                let message =
+                    "the server's disk for spilled data cannot be written or read: free space there, then resend";
+                Failure::new(Problem::StorageUnavailable, message).with_source(self)
+            }
+            Self::Arrow { .. } | Self::Task(_) | Self::Defect(_) => {
+                Failure::new(Problem::Internal, format!("a defect of the server: {self}"))
+                    .with_effect(omnigraph_types::Effect::None)
+                    .with_source(self)
+            }
+            Self::LoadInvalid { type_name, row, column, reason } => {
+                Failure::new(Problem::LoadInvalid { type_name, row, column }, reason)
+            }
+            Self::Violations { violations, total } => {
+                let message = describe_violations(&violations, total);
+                Failure::new(Problem::ConstraintViolation { violations, total }, message)
+            }
+            Self::KeyConflict { type_name, ids, total, source_row } => {
+                let message = describe_conflict(&type_name, &ids, total, source_row);
+                Failure::new(Problem::KeyConflict { type_name, ids, total, source_row }, message)
+            }
+            Self::Limit { limit, value, asked, advice } => {
+                let problem = Problem::ResourceLimit { limit: limit.to_owned(), value, asked };
+                Failure::new(problem, format!("{limit} is {value}, asked for {asked}: {advice}"))
+            }
+            Self::TypeNotFound { name, defined } => {
+                let message = format!("there is no type {}; the graph has: {}", quote(&name), list(&defined));
+                Failure::new(Problem::NotFound { resource: Resource::Type, name }, message)
+            }
+            Self::InvalidRequest { field, reason } => {
+                Failure::new(Problem::InvalidRequest { field: field.to_owned() }, reason)
+            }
+            Self::Unimplemented { feature } => {
+                let message = format!("{feature} is not supported by this version");
+                Failure::new(Problem::Unimplemented { feature }, message)
+            }
+            Self::Moved { branch, member, expected, actual } => {
+                let message = format!("{member} changed while the load ran: load again");
+                Failure::new(Problem::ReadSetChanged { branch, member, expected, actual }, message)
+            }
+        }
+    }
+}
+
+fn describe_violations(violations: &[Violation], total: u64) -> String {
+    let Some(first) = violations.first() else { return "rows break a rule of the schema".to_owned() };
+    let place = first.source_row.map_or(String::new(), |row| format!(", row {row}"));
+    let entity = first.entity.as_ref().map_or(String::new(), |id| format!(" {}", quote(id)));
+    let properties = match first.properties.is_empty() {
+        true => String::new(),
+        false => format!(", {}", first.properties.join(", ")),
+    };
+    let rest = match total.saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    format!("{}{entity}{place}{properties}: {}: {}{rest}", first.type_name, first.kind.as_str(), first.message)
+}
+
+fn describe_conflict(type_name: &str, ids: &[String], total: u64, source_row: Option<u64>) -> String {
+    let first = ids.first().map_or(String::new(), |id| format!(" {}", quote(id)));
+    let place = source_row.map_or(String::new(), |row| format!(" (row {row})"));
+    let rest = match total.saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{type_name}{first}{place}{rest} exist already: load with mode merge to replace them, or leave them out")
+}
+
+/// Characters of a client's text that a message quotes.
+const QUOTE_CHARS_MAX: usize = 80;
+
+/// A client's text in quotes, cut where it is long.
+pub(crate) fn quote(text: &str) -> String {
+    format!("{:?}", clip(text))
+}
+
+/// A client's text, cut where it is long.
+pub(crate) fn clip(text: &str) -> String {
+    match text.char_indices().nth(QUOTE_CHARS_MAX) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// Names that a message lists.
+const LIST_NAMES_MAX: usize = 20;
+
+/// Names, separated by commas, the rest counted.
+pub(crate) fn list<T: AsRef<str>>(names: &[T]) -> String {
+    let shown: Vec<String> = names.iter().take(LIST_NAMES_MAX).map(|name| clip(name.as_ref())).collect();
+    match names.len().saturating_sub(LIST_NAMES_MAX) {
+        0 if shown.is_empty() => "none".to_owned(),
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

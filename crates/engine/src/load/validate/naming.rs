@@ -1,0 +1,161 @@
+//! From fingerprints back to what a person can read: ids, ends and values, found again in the staged files.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use arrow::array::{Array, AsArray, RecordBatch, StringArray};
+use arrow::util::display::array_value_to_string;
+use omnigraph_storage::Table;
+use omnigraph_types::TableId;
+
+use crate::error::{EngineError, Result, clip};
+use crate::load::spill::Record;
+use crate::load::validate::Validator;
+use crate::load::validate::committed::{Progress, visit_staged};
+use crate::schema::ID;
+
+/// The records with the smallest tags, up to a bound: what an error lists.
+#[derive(Debug, Default)]
+pub(crate) struct Lowest {
+    records: BTreeMap<(u64, u128), u64>,
+    total: u64,
+}
+
+impl Lowest {
+    /// Counts a record, and keeps it with a number of its own if it is among the `most` lowest.
+    pub(crate) fn add(&mut self, record: Record, other: u64, most: usize) {
+        self.total += 1;
+        self.keep((record.tag, record.fingerprint), other, most);
+    }
+
+    fn keep(&mut self, key: (u64, u128), other: u64, most: usize) {
+        if self.records.len() < most || self.records.last_key_value().is_some_and(|(last, _)| key < *last) {
+            self.records.insert(key, other);
+            if self.records.len() > most {
+                self.records.pop_last();
+            }
+        }
+    }
+
+    /// All together.
+    pub(crate) fn merge(parts: Vec<Self>, most: usize) -> Self {
+        let mut all = Self::default();
+        for part in parts {
+            all.total += part.total;
+            part.records.into_iter().for_each(|(key, other)| all.keep(key, other, most));
+        }
+        all
+    }
+
+    /// How many were counted.
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Whether none was.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+
+    /// The lowest: record and its number, in the order of tags.
+    pub(crate) fn records(&self) -> impl Iterator<Item = (Record, u64)> {
+        self.records.iter().map(|((tag, fingerprint), other)| (Record { fingerprint: *fingerprint, tag: *tag }, *other))
+    }
+
+    /// Their fingerprints.
+    pub(crate) fn fingerprints(&self) -> HashSet<u128> {
+        self.records.keys().map(|(_, fingerprint)| *fingerprint).collect()
+    }
+}
+
+/// The text column at a place of a batch.
+pub(crate) fn texts(batch: &RecordBatch, place: usize) -> Result<&StringArray> {
+    let column = batch.columns().get(place).and_then(|column| column.as_string_opt::<i32>());
+    column.ok_or(EngineError::Defect("a scan did not return the text column asked for"))
+}
+
+impl Validator {
+    /// All distinct texts of a column of the staged rows that `wanted` lets through. The caller knows that they are few.
+    pub(super) async fn staged_texts(
+        &self,
+        id: TableId,
+        column: usize,
+        table: &Table,
+        wanted: impl Fn(u128) -> bool,
+    ) -> Result<Vec<String>> {
+        let staged = self.staged(id)?;
+        let mut found = HashSet::new();
+        let columns = staged.plan.column_names(&[column]);
+        visit_staged(table, &staged.files, &columns, |batch| {
+            let texts = texts(batch, 0)?;
+            for text in texts.iter().flatten() {
+                if wanted(self.hasher.text(text)) && !found.contains(text) {
+                    found.insert(text.to_owned());
+                }
+            }
+            Ok(Progress::More)
+        })
+        .await?;
+        Ok(found.into_iter().collect())
+    }
+
+    /// The entity id and the text of a column, for each of some fingerprints of that column's texts.
+    pub(super) async fn name_texts(
+        &self,
+        id: TableId,
+        column: usize,
+        table: &Table,
+        wanted: HashSet<u128>,
+    ) -> Result<HashMap<u128, (String, String)>> {
+        let staged = self.staged(id)?;
+        let mut named = HashMap::new();
+        let mut columns = vec!["id".to_owned()];
+        if column != ID {
+            columns.push(staged.plan.column_name(column).to_owned());
+        }
+        visit_staged(table, &staged.files, &columns, |batch| {
+            let (ids, texts) = (texts(batch, 0)?, texts(batch, batch.num_columns() - 1)?);
+            for row in 0..texts.len() {
+                let fingerprint = self.hasher.text(texts.value(row));
+                if wanted.contains(&fingerprint) {
+                    named
+                        .entry(fingerprint)
+                        .or_insert_with(|| (ids.value(row).to_owned(), texts.value(row).to_owned()));
+                }
+            }
+            Ok(if named.len() == wanted.len() { Progress::Enough } else { Progress::More })
+        })
+        .await?;
+        Ok(named)
+    }
+
+    /// The entity id and the values of a tuple, for each of some fingerprints of tuples.
+    pub(super) async fn name_tuples(
+        &self,
+        id: TableId,
+        columns: &[usize],
+        table: &Table,
+        wanted: HashSet<u128>,
+    ) -> Result<HashMap<u128, (String, String)>> {
+        let staged = self.staged(id)?;
+        let mut named = HashMap::new();
+        let mut names = staged.plan.column_names(columns);
+        names.push("id".to_owned());
+        let places: Vec<usize> = (0..columns.len()).collect();
+        visit_staged(table, &staged.files, &names, |batch| {
+            let ids = texts(batch, columns.len())?;
+            for (row, tuple) in self.hasher.tuples(batch, &places)?.into_iter().enumerate() {
+                let Some(fingerprint) = tuple.filter(|fingerprint| wanted.contains(fingerprint)) else { continue };
+                named.entry(fingerprint).or_insert_with(|| (ids.value(row).to_owned(), shown(batch, &places, row)));
+            }
+            Ok(if named.len() == wanted.len() { Progress::Enough } else { Progress::More })
+        })
+        .await?;
+        Ok(named)
+    }
+}
+
+/// The values of some columns of a row, for a message.
+fn shown(batch: &RecordBatch, places: &[usize], row: usize) -> String {
+    let value = |&place: &usize| clip(&array_value_to_string(batch.column(place), row).unwrap_or_default());
+    places.iter().map(value).collect::<Vec<_>>().join(", ")
+}

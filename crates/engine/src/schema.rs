@@ -1,0 +1,241 @@
+//! A graph's schema, prepared once for all operations: Arrow schemas, compiled checks, column positions.
+//!
+//! Invariant: column 0 of every table is `id`; `src` and `dst` follow on edges; then the properties in schema order.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+
+use arrow::datatypes::{DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
+use omnigraph_lang::LangError;
+use omnigraph_lang::schema::{
+    Cardinality, Member, PropertyType, Range, Scalar, Schema, TypeDef, TypeKind, compile_check,
+};
+use omnigraph_types::TableId;
+use regex::Regex;
+
+use crate::error::{EngineError, Result};
+
+/// Position of `id`.
+pub(crate) const ID: usize = 0;
+/// Position of `src` on edges.
+pub(crate) const SRC: usize = 1;
+/// Position of `dst` on edges.
+pub(crate) const DST: usize = 2;
+/// Schemas kept at once. Each graph has one in force, so this is the number of graphs that stay warm.
+const CACHED_SCHEMAS_MAX: usize = 256;
+
+/// The zone of every timestamp.
+const UTC: &str = "UTC";
+
+/// The Arrow type of a scalar.
+fn scalar_type(scalar: Scalar) -> DataType {
+    match scalar {
+        Scalar::String => DataType::Utf8,
+        Scalar::Bool => DataType::Boolean,
+        Scalar::I32 => DataType::Int32,
+        Scalar::I64 => DataType::Int64,
+        Scalar::U32 => DataType::UInt32,
+        Scalar::U64 => DataType::UInt64,
+        Scalar::F32 => DataType::Float32,
+        Scalar::F64 => DataType::Float64,
+        Scalar::Date => DataType::Date32,
+        Scalar::DateTime => DataType::Timestamp(TimeUnit::Millisecond, Some(UTC.into())),
+    }
+}
+
+/// The Arrow type of a property; `None` for a Blob, whose storage is its own.
+fn property_type(ty: &PropertyType) -> Option<DataType> {
+    let item = |scalar| Arc::new(Field::new("item", scalar_type(scalar), true));
+    Some(match ty {
+        PropertyType::Scalar(scalar) => scalar_type(*scalar),
+        PropertyType::Enum(_) => DataType::Utf8,
+        PropertyType::List(scalar) => DataType::List(item(*scalar)),
+        PropertyType::Vector(length) => DataType::FixedSizeList(item(Scalar::F32), i32::try_from(*length).ok()?),
+        PropertyType::Blob => return None,
+    })
+}
+
+/// A check of one column.
+#[derive(Debug, Clone)]
+pub(crate) struct CompiledCheck {
+    /// Position of the column.
+    pub(crate) column: usize,
+    /// As written.
+    pub(crate) pattern: String,
+    /// Compiled.
+    pub(crate) regex: Regex,
+}
+
+/// A range of one column.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ColumnRange {
+    /// Position of the column.
+    pub(crate) column: usize,
+    /// The bounds.
+    pub(crate) range: Range,
+}
+
+/// An edge type's ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ends {
+    /// Node type of `src`.
+    pub(crate) from: TableId,
+    /// Node type of `dst`.
+    pub(crate) to: TableId,
+    /// Bounds on the edges that leave one source.
+    pub(crate) card: Cardinality,
+}
+
+/// One node or edge type, prepared.
+#[derive(Debug)]
+pub(crate) struct TypePlan {
+    /// The type.
+    pub(crate) def: TypeDef,
+    /// The columns of its table.
+    pub(crate) arrow: SchemaRef,
+    /// `@check`.
+    pub(crate) checks: Vec<CompiledCheck>,
+    /// `@range`.
+    pub(crate) ranges: Vec<ColumnRange>,
+    /// Columns of the key, in its order; empty without a key.
+    pub(crate) key: Vec<usize>,
+    /// Columns of each `@unique`.
+    pub(crate) uniques: Vec<Vec<usize>>,
+    /// The ends of an edge type.
+    pub(crate) ends: Option<Ends>,
+}
+
+impl TypePlan {
+    fn new(def: &TypeDef) -> Result<Self> {
+        let ends = match def.kind {
+            TypeKind::Node => None,
+            TypeKind::Edge { from, to, card } => Some(Ends { from, to, card }),
+        };
+        let first_property = if ends.is_some() { DST + 1 } else { ID + 1 };
+        let position = |property| {
+            let at =
+                def.position(property).ok_or(EngineError::Defect("a constraint names a property that is not there"));
+            at.map(|at| at + first_property)
+        };
+        let member = |member: &Member| match member {
+            Member::Src => Ok(SRC),
+            Member::Dst => Ok(DST),
+            Member::Property(property) => position(*property),
+        };
+        let members = |list: &Vec<Member>| list.iter().map(member).collect::<Result<Vec<_>>>();
+        let check = |check| {
+            let regex = compile_check(check).map_err(|_| EngineError::Defect("a stored @check does not compile"))?;
+            Ok(CompiledCheck { column: position(check.property)?, pattern: check.pattern.clone(), regex })
+        };
+        let range = |range: &Range| Ok(ColumnRange { column: position(range.property)?, range: *range });
+        Ok(Self {
+            arrow: arrow_schema(def)?,
+            checks: def.checks.iter().map(check).collect::<Result<_>>()?,
+            ranges: def.ranges.iter().map(range).collect::<Result<_>>()?,
+            key: def.key.as_ref().map(members).transpose()?.unwrap_or_default(),
+            uniques: def.uniques.iter().map(members).collect::<Result<_>>()?,
+            ends,
+            def: def.clone(),
+        })
+    }
+
+    /// The type's name.
+    pub(crate) fn name(&self) -> &str {
+        &self.def.name
+    }
+
+    /// Position of the first property.
+    pub(crate) fn first_property(&self) -> usize {
+        if self.ends.is_some() { DST + 1 } else { ID + 1 }
+    }
+
+    /// Name of a column.
+    pub(crate) fn column_name(&self, column: usize) -> &str {
+        self.arrow.field(column).name()
+    }
+
+    /// Names of columns.
+    pub(crate) fn column_names(&self, columns: &[usize]) -> Vec<String> {
+        columns.iter().map(|&column| self.column_name(column).to_owned()).collect()
+    }
+
+    /// Whether ids are computed from key values.
+    pub(crate) fn is_keyed(&self) -> bool {
+        !self.key.is_empty()
+    }
+}
+
+fn arrow_schema(def: &TypeDef) -> Result<SchemaRef> {
+    let fixed: &[&str] = if def.is_edge() { &["id", "src", "dst"] } else { &["id"] };
+    let mut fields: Vec<Field> = fixed.iter().map(|name| Field::new(*name, DataType::Utf8, false)).collect();
+    for property in &def.properties {
+        let ty = property_type(&property.ty).ok_or_else(|| EngineError::Unimplemented {
+            feature: format!("storage of Blob properties ({}.{})", def.name, property.name),
+        })?;
+        fields.push(Field::new(&property.name, ty, property.nullability.is_nullable()));
+    }
+    Ok(Arc::new(ArrowSchema::new(fields)))
+}
+
+/// A graph's schema, prepared.
+#[derive(Debug)]
+pub(crate) struct GraphSchema {
+    /// The schema.
+    pub(crate) schema: Arc<Schema>,
+    /// Its hash, in hexadecimal.
+    pub(crate) hash: String,
+    types: BTreeMap<TableId, Arc<TypePlan>>,
+}
+
+impl GraphSchema {
+    /// Prepares a schema. `Unimplemented` names the first Blob property.
+    pub(crate) fn new(schema: Schema) -> Result<Self> {
+        let types =
+            schema.types().iter().map(|def| Ok((def.id, Arc::new(TypePlan::new(def)?)))).collect::<Result<_>>()?;
+        Ok(Self { hash: schema.hash().to_string(), schema: Arc::new(schema), types })
+    }
+
+    /// Every type, by id.
+    pub(crate) fn types(&self) -> impl Iterator<Item = &Arc<TypePlan>> {
+        self.types.values()
+    }
+
+    /// One type by id.
+    pub(crate) fn by_id(&self, id: TableId) -> Result<&Arc<TypePlan>> {
+        self.types.get(&id).ok_or(EngineError::Defect("the schema has no type of a table's id"))
+    }
+
+    /// One type by exact name.
+    pub(crate) fn by_name(&self, name: &str) -> Result<&Arc<TypePlan>> {
+        let found = self.schema.type_by_name(name).and_then(|def| self.types.get(&def.id));
+        found.ok_or_else(|| EngineError::TypeNotFound {
+            name: name.to_owned(),
+            defined: self.schema.types().iter().map(|def| def.name.clone()).collect(),
+        })
+    }
+}
+
+/// Prepared schemas by hash. Contracts are content-addressed, so an entry never goes stale.
+#[derive(Debug, Default)]
+pub(crate) struct SchemaCache {
+    by_hash: Mutex<HashMap<String, Arc<GraphSchema>>>,
+}
+
+impl SchemaCache {
+    /// The schema of this hash, if it is kept.
+    pub(crate) fn get(&self, hash: &str) -> Option<Arc<GraphSchema>> {
+        self.by_hash.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(hash).cloned()
+    }
+
+    /// Reads a contract and keeps it.
+    pub(crate) fn read(&self, contract: &[u8]) -> Result<Arc<GraphSchema>> {
+        let schema = Schema::from_json(contract).map_err(LangError::from)?;
+        let prepared = Arc::new(GraphSchema::new(schema)?);
+        let mut by_hash = self.by_hash.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if by_hash.len() >= CACHED_SCHEMAS_MAX {
+            by_hash.clear();
+        }
+        by_hash.insert(prepared.hash.clone(), prepared.clone());
+        Ok(prepared)
+    }
+}
