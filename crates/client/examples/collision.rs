@@ -1,18 +1,22 @@
 //! Two clients collide: an overwrite captures its base, another client commits, and the overwrite is refused with typed fields.
 //!
-//! `collision <url> <graph>` expects a graph with a node type `Airport` whose only required property is its key `iata`. It exits with 0
-//! only if the second writer was refused exactly so, and nothing of it was stored.
+//! `collision <url> <graph>` expects the graph of `tests/data/airline.pg` with its airports and routes loaded. It exits with 0 only if the
+//! overwrite was refused exactly so, and nothing of it was stored.
 
 use std::error::Error;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringArray};
 use futures::TryStreamExt;
 use omnigraph_client::types::{BranchName, Effect, GraphName, Problem, Retry};
 use omnigraph_client::{Capture, Client, ClientError, Columns, LoadMode, LoadOptions, LoadTarget, ReadAt, Scan};
 
 /// The type that both clients write.
-const TYPE: &str = "Airport";
+const TYPE: &str = "Route";
+/// The only route that client A's overwrite would leave.
+const REPLACEMENT: (&str, &str) = ("00M", "00R");
+/// The route that client B adds.
+const ADDITION: (&str, &str) = ("00R", "00M");
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -26,13 +30,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let target = LoadTarget { graph: graph.clone(), branch: BranchName::Main, type_name: TYPE.to_owned() };
 
     let options = LoadOptions { capture: Capture::Told, ..LoadOptions::new(LoadMode::Overwrite) };
-    let replacement = airports(&["AAA"])?;
+    let replacement = route(REPLACEMENT)?;
     let mut overwrite = ana.load(target.clone(), replacement.schema(), options).await?;
     let base = overwrite.captured().await?;
     overwrite.write(replacement).await?;
     println!("client A  overwrite of {TYPE} begun, based on commit {}", base.id);
 
-    let addition = airports(&["ZZZ-demo"])?;
+    let addition = route(ADDITION)?;
     let mut append = ben.load(target, addition.schema(), LoadOptions::new(LoadMode::Append)).await?;
     append.write(addition).await?;
     let receipt = append.finish().await?;
@@ -58,30 +62,34 @@ async fn main() -> Result<(), Box<dyn Error>> {
     check_rows(&ana, graph).await
 }
 
-/// Airports with nothing but their key.
-fn airports(iata: &[&str]) -> Result<RecordBatch, Box<dyn Error>> {
-    let column: ArrayRef = Arc::new(StringArray::from(iata.to_vec()));
-    Ok(RecordBatch::try_from_iter([("iata", column)])?)
+/// One route.
+fn route((src, dst): (&str, &str)) -> Result<RecordBatch, Box<dyn Error>> {
+    let columns: [(&str, ArrayRef); 3] = [
+        ("src", Arc::new(StringArray::from(vec![src]))),
+        ("dst", Arc::new(StringArray::from(vec![dst]))),
+        ("count", Arc::new(Int64Array::from(vec![1]))),
+    ];
+    Ok(RecordBatch::try_from_iter(columns)?)
 }
 
-/// Client B's row is there, client A's is not.
+/// Client B's route is there, client A's is not.
 async fn check_rows(client: &Client, graph: GraphName) -> Result<(), Box<dyn Error>> {
     let scan = Scan {
         graph,
         at: ReadAt::Branch(BranchName::Main),
         type_name: TYPE.to_owned(),
-        columns: Columns::Named(vec!["id".to_owned()]),
+        columns: Columns::Named(vec!["src".to_owned(), "dst".to_owned()]),
     };
     let rows = client.scan_type(&scan).await?;
     let batches: Vec<RecordBatch> = rows.batches.try_collect().await?;
-    let ids: Vec<&str> = batches
-        .iter()
-        .filter_map(|batch| batch.column(0).as_any().downcast_ref::<StringArray>())
-        .flat_map(|ids| ids.iter().flatten())
-        .collect();
-    if ids.contains(&"AAA") || !ids.contains(&"ZZZ-demo") {
+    let mut routes: Vec<(&str, &str)> = Vec::new();
+    for batch in &batches {
+        let (src, dst) = (batch.column(0).as_string::<i32>(), batch.column(1).as_string::<i32>());
+        routes.extend(src.iter().flatten().zip(dst.iter().flatten()));
+    }
+    if routes.contains(&REPLACEMENT) || !routes.contains(&ADDITION) {
         return Err("the rows are not those that client B left".into());
     }
-    println!("rows      {} airports: client B's row is there, client A's is not", ids.len());
+    println!("rows      {} routes: client B's is there, client A's is not", routes.len());
     Ok(())
 }
