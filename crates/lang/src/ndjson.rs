@@ -225,8 +225,8 @@ fn read(members: Members<'_>, schema: &Schema) -> Result<Envelope, LineError> {
         match name.as_ref() {
             "type" => node = Some(text("type", value)?),
             "edge" => edge = Some(text("edge", value)?),
-            "from" => from = Some(text("from", value)?),
-            "to" => to = Some(text("to", value)?),
+            "from" => from = Some(text("from", value)?.into_owned()),
+            "to" => to = Some(text("to", value)?.into_owned()),
             "data" => match value {
                 JsonValue::Object(members) => data = Some(members),
                 other => {
@@ -255,9 +255,9 @@ fn read(members: Members<'_>, schema: &Schema) -> Result<Envelope, LineError> {
     Ok(Envelope { type_id: def.id, id, ends, values })
 }
 
-fn text(member: &'static str, value: JsonValue<'_>) -> Result<String, LineError> {
+fn text<'a>(member: &'static str, value: JsonValue<'a>) -> Result<Cow<'a, str>, LineError> {
     match value {
-        JsonValue::String(text) => Ok(text.into_owned()),
+        JsonValue::String(text) => Ok(text),
         other => Err(LineError::about(member, LineProblem::Kind { expected: "a string", found: other.kind() })),
     }
 }
@@ -289,7 +289,7 @@ fn row(def: &TypeDef, data: Members<'_>) -> Result<(Option<String>, Vec<Value>),
         let position = (next..count).chain(0..next).find(|&at| def.properties[at].name == name);
         let Some(at) = position else {
             if name == "id" {
-                id = Some(text("id", json)?);
+                id = Some(text("id", json)?.into_owned());
                 continue;
             }
             return Err(unknown_member(def, &name));

@@ -21,7 +21,8 @@ use crate::schema::{PropertyType, Schema};
 /// A parameter name that requests keep for themselves.
 const RESERVED_PARAM: &str = "__now";
 
-/// Parses the text and checks the query of this name; without a name, the text must hold exactly one query.
+/// Parses the text and checks the query of this name; without a name, the text must hold exactly one query. Time and memory follow the
+/// length of the text, which the caller bounds.
 pub fn check_query(text: &str, query_name: Option<&str>, schema: &Schema) -> Result<CheckedQuery, LangError> {
     let queries =
         parse_queries(text).map_err(|failure| LangError::Query { diagnostics: vec![failure.diagnostic(text)] })?;

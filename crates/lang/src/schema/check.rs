@@ -60,7 +60,7 @@ pub struct Rename {
     pub from: String,
 }
 
-/// Parses and checks a schema text. Warnings are in the result.
+/// Parses and checks a schema text. Warnings are in the result. Time and memory follow the length of the text, which the caller bounds.
 pub fn parse_schema(text: &str) -> Result<ParsedSchema, LangError> {
     let mut findings = Findings::new(text);
     let declarations = parse_declarations(text, &mut findings)

@@ -171,7 +171,8 @@ struct StoredRange {
 #[serde(rename_all = "snake_case")]
 enum StoredBound {
     Integer(String),
-    Float(String),
+    Single(String),
+    Double(String),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -376,7 +377,8 @@ impl From<&Range> for StoredRange {
     fn from(range: &Range) -> Self {
         let bound = |bound: Bound| match bound {
             Bound::Integer(number) => StoredBound::Integer(number.to_string()),
-            Bound::Float(number) => StoredBound::Float(format!("{number:?}")),
+            Bound::Single(number) => StoredBound::Single(format!("{number:?}")),
+            Bound::Double(number) => StoredBound::Double(format!("{number:?}")),
         };
         Self { property: range.property, min: range.min.map(bound), max: range.max.map(bound) }
     }
@@ -387,9 +389,8 @@ impl StoredRange {
         let bound = |stored: Option<StoredBound>| {
             let read = |stored: StoredBound| match stored {
                 StoredBound::Integer(text) => text.parse().ok().map(Bound::Integer),
-                StoredBound::Float(text) => {
-                    text.parse().ok().filter(|number: &f64| number.is_finite()).map(Bound::Float)
-                }
+                StoredBound::Single(text) => text.parse().ok().filter(|n: &f32| n.is_finite()).map(Bound::Single),
+                StoredBound::Double(text) => text.parse().ok().filter(|n: &f64| n.is_finite()).map(Bound::Double),
             };
             let rule = "range bounds are finite numbers";
             stored

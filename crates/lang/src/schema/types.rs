@@ -151,13 +151,15 @@ impl Nullability {
     }
 }
 
-/// One end of a range, as an exact number. A float bound of an F32 property is rounded to F32, as its values are.
+/// One end of a range, as an exact number. A float bound has the width of its property: it is rounded as the property's values are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
     /// A whole number between -2^63 and 2^64-1.
     Integer(i128),
-    /// A finite number.
-    Float(f64),
+    /// A finite number, the bound of an F32 property.
+    Single(f32),
+    /// A finite number, the bound of any other property.
+    Double(f64),
 }
 
 impl Bound {
@@ -166,7 +168,8 @@ impl Bound {
         match self {
             Self::Integer(bound) => bound.cmp(&value),
             // Bounds are finite, so an order always exists.
-            Self::Float(bound) => compare_integer_float(value, bound).map_or(Ordering::Equal, Ordering::reverse),
+            Self::Single(bound) => Self::Double(f64::from(bound)).compare_integer(value),
+            Self::Double(bound) => compare_integer_float(value, bound).map_or(Ordering::Equal, Ordering::reverse),
         }
     }
 
@@ -174,7 +177,8 @@ impl Bound {
     pub fn compare_float(self, value: f64) -> Option<Ordering> {
         match self {
             Self::Integer(bound) => compare_integer_float(bound, value),
-            Self::Float(bound) => bound.partial_cmp(&value),
+            Self::Single(bound) => f64::from(bound).partial_cmp(&value),
+            Self::Double(bound) => bound.partial_cmp(&value),
         }
     }
 }
@@ -183,7 +187,8 @@ impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Integer(bound) => bound.fmt(f),
-            Self::Float(bound) => write!(f, "{bound:?}"),
+            Self::Single(bound) => write!(f, "{bound:?}"),
+            Self::Double(bound) => write!(f, "{bound:?}"),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Keys, unique tuples, indexes, ranges and checks: from annotations and bodies to the members of a type.
 
+use std::cmp::Ordering;
+
 use crate::error::{SCHEMA_ERROR, clip};
 use crate::findings::At;
 use crate::schema::ast::{ConstraintKindAst, MembersRule, Name, NumberAst, TypeAst};
@@ -121,7 +123,8 @@ impl Adder<'_, '_> {
         let (Some(min), Some(max)) = (min, max) else { return };
         let empty = match (min, max) {
             (Some(Bound::Integer(min)), Some(max)) => max.compare_integer(min).is_lt(),
-            (Some(Bound::Float(min)), Some(max)) => max.compare_float(min).is_some_and(|order| order.is_lt()),
+            (Some(Bound::Single(min)), Some(max)) => max.compare_float(f64::from(min)).is_some_and(Ordering::is_lt),
+            (Some(Bound::Double(min)), Some(max)) => max.compare_float(min).is_some_and(Ordering::is_lt),
             _ => false,
         };
         if empty {
@@ -139,10 +142,10 @@ impl Adder<'_, '_> {
                 (text, at, text.parse().ok().filter(legal).map(Bound::Integer))
             }
             NumberAst::Float(text, at) if scalar == Scalar::F32 => {
-                (text, at, text.parse::<f32>().ok().filter(|b| b.is_finite()).map(|b| Bound::Float(f64::from(b))))
+                (text, at, text.parse::<f32>().ok().filter(|b| b.is_finite()).map(Bound::Single))
             }
             NumberAst::Float(text, at) => {
-                (text, at, text.parse::<f64>().ok().filter(|b| b.is_finite()).map(Bound::Float))
+                (text, at, text.parse::<f64>().ok().filter(|b| b.is_finite()).map(Bound::Double))
             }
         };
         if bound.is_none() {
