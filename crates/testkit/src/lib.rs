@@ -1,1 +1,11 @@
 #![doc = include_str!("../README.md")]
+
+mod batches;
+mod counting;
+mod fault;
+mod store;
+
+pub use batches::{edge_batch, edge_schema, ids_in, node_batch, node_schema};
+pub use counting::{CountingHook, SeenCall};
+pub use fault::{FaultHook, FaultPlan, Pause};
+pub use store::{TempStore, create_table, fresh_mark, mark_of, staged_rows};
