@@ -73,7 +73,7 @@ fn length(name: &str, content: &str) -> Option<String> {
 
 /// Whether a file holds the tests of another.
 fn is_tests(name: &str) -> bool {
-    name.ends_with("/tests.rs") || name.contains("/src/") && name.contains("/tests/")
+    name.ends_with("/tests.rs") || name.contains("/tests/")
 }
 
 /// Whether a word stands in a line with no letter beside it.
