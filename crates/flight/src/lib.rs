@@ -1,1 +1,20 @@
 #![doc = include_str!("../README.md")]
+
+mod bounds;
+mod call;
+pub mod convert;
+mod decode;
+mod describe;
+mod encode;
+mod fault;
+mod get;
+mod put;
+mod request_body;
+mod service;
+mod ticket;
+
+pub use call::{BodyFault, BodyState, CallContext, WholeBody};
+pub use encode::split_batch;
+pub use fault::{FlightFault, refuse, stream_failure};
+pub use request_body::{BrokenBody, WatchedBody};
+pub use service::{FlightService, flight_server};

@@ -1,1 +1,15 @@
 #![doc = include_str!("../README.md")]
+
+mod config;
+mod contract;
+mod health;
+mod logging;
+mod page;
+mod rows;
+mod serve;
+mod services;
+mod transport;
+
+pub use config::{ConfigError, Exposure, LogFormat, ServeArgs, ServeConfig};
+pub use logging::init_logging;
+pub use serve::{BoundServer, ServeError, serve, shutdown_signal};

@@ -1,0 +1,216 @@
+//! What can be wrong with a Flight call before and besides what the engine finds, and the one way out of a handler with a failure.
+
+use std::error::Error as StdError;
+
+use arrow::error::ArrowError;
+use omnigraph_types::{Effect, Failure, Problem};
+use thiserror::Error;
+use tonic::{Code, Status};
+use tracing::{debug, error};
+
+use crate::BodyState;
+
+/// A fault of a Flight call.
+#[derive(Debug, Error)]
+pub enum FlightFault {
+    /// The transport in front of the service does not watch request bodies.
+    #[error(
+        "the service runs without the server's transport layers, which alone can tell a whole request from a broken one"
+    )]
+    Unwatched,
+    /// The request body ended before the client said so.
+    #[error("the stream of the request was broken off before its end; nothing of it was stored: send it again")]
+    Broken,
+    /// A message is too long.
+    #[error(
+        "a message of {asked} bytes is longer than message_bytes_max = {limit}: send smaller batches, or have the operator raise the limit"
+    )]
+    MessageTooLarge {
+        /// Bytes allowed.
+        limit: u64,
+        /// Bytes that it has.
+        asked: u64,
+    },
+    /// A message holds more once it is decoded than the server keeps of one message.
+    #[error("a message holds {asked} bytes once decoded, of {limit} that one message may: send smaller batches")]
+    DecodedTooLarge {
+        /// Bytes allowed.
+        limit: u64,
+        /// Bytes that it has at least.
+        asked: u64,
+    },
+    /// The client was silent for too long.
+    #[error(
+        "the client sent nothing for stream_idle_timeout_ms = {timeout_ms}; nothing was stored: send the stream again without pauses"
+    )]
+    Idle {
+        /// The bound.
+        timeout_ms: u64,
+    },
+    /// DoPut or GetFlightInfo without a descriptor, or with an empty one.
+    #[error("the first message has no flight descriptor: give a path [graph, branch, type], or a cmd")]
+    NoDescriptor,
+    /// A path that does not have three parts.
+    #[error("the descriptor's path has {parts} parts: give three, [graph, branch, type]")]
+    BadPath {
+        /// How many it has.
+        parts: usize,
+    },
+    /// A path without the header that tells the mode.
+    #[error(
+        "the call header x-omnigraph-mode is missing: set it to append (ids must be new), merge (replace rows whose ids exist) or \
+         overwrite (replace all rows of the type)"
+    )]
+    MissingMode,
+    /// A field or call header that does not hold what it must.
+    #[error("{field} is {found:?}: {expected}")]
+    BadField {
+        /// The field's path, or the header's name.
+        field: &'static str,
+        /// What it holds.
+        found: String,
+        /// What it must hold.
+        expected: &'static str,
+    },
+    /// A cmd or ticket that is none of the messages that the server knows.
+    #[error("{field} cannot be read: {expected}")]
+    Unreadable {
+        /// `cmd` or `ticket`.
+        field: &'static str,
+        /// What it must hold.
+        expected: &'static str,
+    },
+    /// The stream's first Arrow message is not a schema.
+    #[error("the stream of type {type_name} holds {found} before its schema: send the schema first")]
+    NoSchema {
+        /// The type.
+        type_name: String,
+        /// What came.
+        found: &'static str,
+    },
+    /// The stream changes its schema.
+    #[error("the stream of type {type_name} holds a second schema after {rows} rows: a stream has one")]
+    SecondSchema {
+        /// The type.
+        type_name: String,
+        /// Rows before it.
+        rows: u64,
+    },
+    /// A message that is not valid Arrow IPC.
+    #[error("the batch after row {rows} of type {type_name} is not valid Arrow IPC: {reason}")]
+    Undecodable {
+        /// The type.
+        type_name: String,
+        /// Rows before it.
+        rows: u64,
+        /// What the decoder says.
+        reason: String,
+    },
+    /// A batch that cannot be encoded.
+    #[error("a batch cannot be encoded as Arrow IPC")]
+    Encode(#[source] ArrowError),
+    /// Something that is not offered.
+    #[error("{feature} is not offered: {instead}")]
+    NotOffered {
+        /// What was asked for.
+        feature: &'static str,
+        /// What to do instead.
+        instead: &'static str,
+    },
+}
+
+impl FlightFault {
+    /// The fault as the failure that is told to the client.
+    pub fn failure(self) -> Failure {
+        let message = self.to_string();
+        let problem = match &self {
+            Self::Unwatched | Self::Encode(_) => Problem::Internal,
+            Self::Broken => return Failure::new(Problem::Cancelled, message).with_effect(Effect::None),
+            Self::Idle { .. } => return Failure::new(Problem::DeadlineExceeded, message).with_effect(Effect::None),
+            Self::MessageTooLarge { limit, asked } => limit_problem("message_bytes_max", *limit, *asked),
+            Self::DecodedTooLarge { limit, asked } => limit_problem("decoded_message_bytes_max", *limit, *asked),
+            Self::NoDescriptor => invalid("descriptor"),
+            Self::BadPath { .. } => invalid("descriptor.path"),
+            Self::MissingMode => invalid("x-omnigraph-mode"),
+            Self::BadField { field, .. } | Self::Unreadable { field, .. } => invalid(field),
+            Self::NoSchema { type_name, .. } => load_invalid(type_name, None),
+            Self::SecondSchema { type_name, rows } | Self::Undecodable { type_name, rows, .. } => {
+                load_invalid(type_name, Some(rows + 1))
+            }
+            Self::NotOffered { feature, .. } => Problem::Unimplemented { feature: (*feature).to_owned() },
+        };
+        let failure = Failure::new(problem, message).with_effect(Effect::None);
+        if matches!(self, Self::Encode(_)) { failure.with_source(self) } else { failure }
+    }
+}
+
+fn invalid(field: &str) -> Problem {
+    Problem::InvalidRequest { field: field.to_owned() }
+}
+
+fn limit_problem(limit: &str, value: u64, asked: u64) -> Problem {
+    Problem::ResourceLimit { limit: limit.to_owned(), value, asked }
+}
+
+fn load_invalid(type_name: &str, row: Option<u64>) -> Problem {
+    Problem::LoadInvalid { type_name: Some(type_name.to_owned()), row, column: None }
+}
+
+/// The status of a failure. The failure's causes, which the client does not get, go to the log.
+pub fn refuse(failure: Failure) -> Status {
+    match &failure.problem {
+        Problem::Internal | Problem::Corrupt { .. } | Problem::InvariantViolation { .. } => {
+            error!(problem = ?failure.problem, message = %failure.message, causes = %causes(&failure), "request failed");
+        }
+        _ => {
+            debug!(problem = ?failure.problem, message = %failure.message, causes = %causes(&failure), "request refused")
+        }
+    }
+    omnigraph_wire::to_status(&failure)
+}
+
+/// The sources of an error, outermost first.
+fn causes(failure: &Failure) -> String {
+    let mut causes = Vec::new();
+    let mut source = failure.source();
+    while let Some(error) = source {
+        causes.push(error.to_string());
+        source = error.source();
+    }
+    causes.join(": ")
+}
+
+/// What the error of a client's message stream means: what the body's observer saw, else a message that is not protobuf.
+pub fn stream_failure(status: &Status, body: &BodyState) -> Failure {
+    if let Some(fault) = body.fault() {
+        return fault.failure();
+    }
+    match status.code() {
+        Code::Cancelled | Code::Unknown | Code::Unavailable => FlightFault::Broken.failure(),
+        _ => {
+            let message = "a message of the stream cannot be decoded: send what the contract's proto files describe";
+            Failure::new(invalid("message"), message)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_mode_names_the_header_and_every_mode() {
+        let failure = FlightFault::MissingMode.failure();
+        assert_eq!(failure.problem, Problem::InvalidRequest { field: "x-omnigraph-mode".to_owned() });
+        for mode in ["append", "merge", "overwrite"] {
+            assert!(failure.message.contains(mode), "{}", failure.message);
+        }
+    }
+
+    #[test]
+    fn undecodable_batch_is_located_by_the_row_after_the_good_ones() {
+        let fault = FlightFault::Undecodable { type_name: "Port".into(), rows: 41, reason: "short".into() };
+        let problem = Problem::LoadInvalid { type_name: Some("Port".into()), row: Some(42), column: None };
+        assert_eq!(fault.failure().problem, problem);
+    }
+}

@@ -1,0 +1,163 @@
+//! A request body that is watched: it reports whether it came whole and refuses a message that is too long.
+//!
+//! Why: tonic swallows a reset by the client (`RST_STREAM` with CANCEL) and hyper one with NO_ERROR; both look like the client's regular
+//! end of stream. This body turns every end without the END_STREAM flag into an error, and ends within a message as well. It also reads
+//! the length that each message announces, so that the refusal of a long one can tell how long it was.
+//!
+//! Invariant: `BodyState::require_whole` succeeds only after the inner body said END_STREAM between two messages.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use thiserror::Error;
+
+use crate::{BodyFault, BodyState};
+
+/// Bytes in front of every gRPC message: a flag and a length.
+const PREFIX_BYTES: usize = 5;
+
+/// Why the stream of a watched body ends with an error. It hides its cause on purpose: tonic looks through the causes of an error, and
+/// would take a reset by the client for a regular end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum BrokenBody {
+    /// A message is too long.
+    #[error("a message of {asked} bytes is longer than the limit of {limit} bytes")]
+    TooLarge {
+        /// Bytes allowed.
+        limit: u64,
+        /// Bytes announced.
+        asked: u64,
+    },
+    /// The body ended without its END_STREAM flag or within a message.
+    #[error("the request body ended early")]
+    EndedEarly,
+}
+
+/// A request body with an observer.
+#[derive(Debug)]
+pub struct WatchedBody<B> {
+    inner: B,
+    state: BodyState,
+    messages: MessageScanner,
+    done: bool,
+}
+
+impl<B> WatchedBody<B> {
+    /// Watches `inner` on behalf of `state`; a message may be `message_bytes_max` long.
+    pub fn new(inner: B, state: BodyState, message_bytes_max: u64) -> Self {
+        Self { inner, state, messages: MessageScanner::new(message_bytes_max), done: false }
+    }
+
+    fn fail(&mut self, error: BrokenBody) -> BrokenBody {
+        self.done = true;
+        self.state.note_fault(match error {
+            BrokenBody::TooLarge { limit, asked } => BodyFault::TooLarge { limit, asked },
+            BrokenBody::EndedEarly => BodyFault::Broken,
+        });
+        error
+    }
+}
+
+impl<B> WatchedBody<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    /// Settles what an end of the inner body means.
+    fn end(&mut self) -> Result<(), BrokenBody> {
+        self.done = true;
+        if self.inner.is_end_stream() && self.messages.at_boundary() {
+            self.state.note_whole();
+            Ok(())
+        } else {
+            Err(self.fail(BrokenBody::EndedEarly))
+        }
+    }
+}
+
+impl<B> Body for WatchedBody<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    type Data = Bytes;
+    type Error = BrokenBody;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        let this = &mut *self;
+        if this.done {
+            return Poll::Ready(None);
+        }
+        Poll::Ready(match ready!(Pin::new(&mut this.inner).poll_frame(cx)) {
+            Some(Ok(frame)) => {
+                let outcome = match frame.data_ref() {
+                    Some(data) => this.messages.read(data).map_err(|error| this.fail(error)),
+                    None => this.end(),
+                };
+                Some(outcome.map(|()| frame))
+            }
+            Some(Err(_)) => Some(Err(this.fail(BrokenBody::EndedEarly))),
+            None => this.end().err().map(Err),
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.done
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+/// Follows the gRPC messages in a byte stream without keeping them.
+#[derive(Debug)]
+struct MessageScanner {
+    message_bytes_max: u64,
+    prefix: [u8; PREFIX_BYTES],
+    prefix_bytes: usize,
+    body_bytes_left: u64,
+}
+
+impl MessageScanner {
+    fn new(message_bytes_max: u64) -> Self {
+        Self { message_bytes_max, prefix: [0; PREFIX_BYTES], prefix_bytes: 0, body_bytes_left: 0 }
+    }
+
+    /// Whether the bytes so far end between two messages.
+    fn at_boundary(&self) -> bool {
+        self.prefix_bytes == 0 && self.body_bytes_left == 0
+    }
+
+    fn read(&mut self, mut data: &[u8]) -> Result<(), BrokenBody> {
+        while !data.is_empty() {
+            if self.body_bytes_left > 0 {
+                let skipped = usize::try_from(self.body_bytes_left).unwrap_or(usize::MAX).min(data.len());
+                self.body_bytes_left -= skipped as u64;
+                data = &data[skipped..];
+                continue;
+            }
+            let wanted = (PREFIX_BYTES - self.prefix_bytes).min(data.len());
+            self.prefix[self.prefix_bytes..self.prefix_bytes + wanted].copy_from_slice(&data[..wanted]);
+            self.prefix_bytes += wanted;
+            data = &data[wanted..];
+            if self.prefix_bytes == PREFIX_BYTES {
+                let [_, a, b, c, d] = self.prefix;
+                let asked = u64::from(u32::from_be_bytes([a, b, c, d]));
+                if asked > self.message_bytes_max {
+                    return Err(BrokenBody::TooLarge { limit: self.message_bytes_max, asked });
+                }
+                self.prefix_bytes = 0;
+                self.body_bytes_left = asked;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "request_body/tests.rs"]
+mod tests;

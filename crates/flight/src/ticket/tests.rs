@@ -1,0 +1,127 @@
+use omnigraph_types::Problem;
+
+use super::*;
+
+fn path(parts: &[&str]) -> Option<FlightDescriptor> {
+    Some(FlightDescriptor::new_path(parts.iter().map(ToString::to_string).collect()))
+}
+
+fn headers(pairs: &[(&'static str, &str)]) -> MetadataMap {
+    let mut headers = MetadataMap::new();
+    for (name, value) in pairs {
+        headers.insert(*name, value.parse().unwrap());
+    }
+    headers
+}
+
+fn cmd(name: &str, message: &impl Message) -> FlightDescriptor {
+    let any = Any { type_url: format!("type.googleapis.com/{name}"), value: message.encode_to_vec() };
+    FlightDescriptor::new_cmd(any.encode_to_vec())
+}
+
+fn field(failure: Failure) -> String {
+    match failure.problem {
+        Problem::InvalidRequest { field } => field,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn path_and_headers_make_a_load() {
+    let id = "01J9ZZZZZZZZZZZZZZZZZZZZZZ";
+    let pairs = [(MODE_HEADER, "merge"), (OPERATION_ID_HEADER, id), (EXPECTED_HEAD_HEADER, id)];
+    let command = PutCommand::parse(path(&["harbour", "main", "Port"]), &headers(&pairs)).unwrap();
+    assert_eq!((command.graph.as_str(), command.type_name.as_str()), ("harbour", "Port"));
+    assert_eq!((command.branch, command.mode), (BranchName::Main, LoadMode::Merge));
+    assert_eq!(command.operation_id.unwrap().to_string(), id);
+    assert_eq!(command.expected_head.unwrap().to_string(), id);
+}
+
+#[test]
+fn path_without_mode_or_with_an_unknown_one_is_refused_with_the_modes() {
+    for pairs in [&[][..], &[(MODE_HEADER, "upsert")]] {
+        let failure = PutCommand::parse(path(&["g", "main", "T"]), &headers(pairs)).unwrap_err();
+        assert!(failure.message.contains("overwrite"), "{failure}");
+        assert_eq!(field(failure), MODE_HEADER);
+    }
+}
+
+#[test]
+fn descriptor_without_three_parts_is_refused() {
+    let headers = headers(&[(MODE_HEADER, "append")]);
+    for parts in [&[][..], &["g", "main"], &["g", "main", "T", "x"]] {
+        assert_eq!(field(PutCommand::parse(path(parts), &headers).unwrap_err()), "descriptor.path");
+    }
+    assert_eq!(field(PutCommand::parse(None, &headers).unwrap_err()), "descriptor");
+    let failure = PutCommand::parse(path(&["Not A Graph", "main", "T"]), &headers).unwrap_err();
+    assert_eq!(field(failure), "descriptor.path[0]");
+}
+
+#[test]
+fn command_makes_a_load() {
+    let command = wire::LoadCommand {
+        graph: "harbour".into(),
+        branch: "main".into(),
+        r#type: "Port".into(),
+        mode: wire::LoadMode::Overwrite.into(),
+        want_capture: true,
+        validate_only: true,
+        ..Default::default()
+    };
+    let parsed = PutCommand::parse(Some(cmd("omnigraph.v1.LoadCommand", &command)), &MetadataMap::new()).unwrap();
+    assert_eq!((parsed.mode, parsed.capture), (LoadMode::Overwrite, Capture::Wanted));
+    assert_eq!(parsed.validate_only, ValidateOnly::Yes);
+}
+
+#[test]
+fn command_for_a_part_is_not_offered() {
+    let command = wire::LoadCommand { load_id: "x".into(), ..Default::default() };
+    let failure = PutCommand::parse(Some(cmd("omnigraph.v1.LoadCommand", &command)), &MetadataMap::new()).unwrap_err();
+    assert_eq!(failure.problem, Problem::Unimplemented { feature: "loads in parts".into() });
+}
+
+#[test]
+fn flight_sql_command_is_not_offered_by_name() {
+    let descriptor = cmd("arrow.flight.protocol.sql.CommandStatementQuery", &Any::default());
+    let put = PutCommand::parse(Some(descriptor.clone()), &MetadataMap::new()).unwrap_err();
+    let read = Read::from_descriptor(descriptor).unwrap_err();
+    for failure in [put, read] {
+        assert_eq!(failure.problem, Problem::Unimplemented { feature: "Flight SQL".into() });
+    }
+}
+
+#[test]
+fn command_that_is_no_message_of_the_contract_is_refused() {
+    for descriptor in [FlightDescriptor::new_cmd("select 1"), cmd("other.Message", &Any::default())] {
+        assert_eq!(field(Read::from_descriptor(descriptor).unwrap_err()), "cmd");
+    }
+}
+
+#[test]
+fn pinned_ticket_reads_the_same_at_the_commit() {
+    let query = wire::QueryTicket {
+        graph: "g".into(),
+        at: None,
+        query: "query a() { }".into(),
+        query_name: "a".into(),
+        params_json: "{}".into(),
+    };
+    let read = Read::from_descriptor(cmd("omnigraph.v1.QueryTicket", &query)).unwrap();
+    assert_eq!(read.place().1, &ReadAt::Branch(BranchName::Main));
+    let commit: CommitId = "01J9ZZZZZZZZZZZZZZZZZZZZZZ".parse().unwrap();
+    let ticket = read.pinned_ticket(commit);
+    let again = Read::from_ticket_bytes(&ticket.encode_to_vec()).unwrap();
+    assert_eq!(again.place().1, &ReadAt::Commit(commit));
+    let Read::Query(again) = again else { panic!("{again:?}") };
+    assert_eq!((again.query, again.query_name, again.params_json), (query.query, query.query_name, query.params_json));
+}
+
+#[test]
+fn ticket_of_an_export_or_of_nothing_is_refused() {
+    let export = wire::Ticket { ticket: Some(wire::ticket::Ticket::Export(wire::ExportTicket::default())) };
+    let failure = Read::from_ticket_bytes(&export.encode_to_vec()).unwrap_err();
+    assert_eq!(failure.problem, Problem::Unimplemented { feature: "exports".into() });
+    for bytes in [&b""[..], b"\xff\xff"] {
+        assert_eq!(field(Read::from_ticket_bytes(bytes).unwrap_err()), "ticket");
+    }
+}

@@ -1,0 +1,173 @@
+//! A server from its start to its end.
+//!
+//! Order of the start: the address is checked and bound, the root is opened, the services answer, every graph is looked at, and only then
+//! health says SERVING. Order of the end: health says NOT_SERVING, no new connection is taken, running calls get `shutdown_timeout_ms`.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use omnigraph_engine::{Engine, EngineOptions};
+use omnigraph_types::{Failure, SystemClock};
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
+use tonic_health::ServingStatus;
+use tonic_health::server::{HealthReporter, HealthService};
+use tracing::{info, warn};
+
+use crate::transport::CallLayer;
+use crate::{ConfigError, ServeConfig, health, services};
+
+/// Bytes that a client may send on one stream before the server has read them.
+const STREAM_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
+/// Bytes that a client may send on one connection before the server has read them.
+const CONNECTION_WINDOW_BYTES: u32 = 16 * 1024 * 1024;
+/// Streams of one connection at once.
+const CONNECTION_STREAMS_MAX: u32 = 1_024;
+/// Silence on a connection after which the server asks whether its client is there, and how long it waits for the answer.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Why a server did not start, or did not end as it should.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// The configuration cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The address cannot be bound.
+    #[error("listen on {listen}: {source}; give another address with --listen, or end the process that holds it")]
+    Listen {
+        /// The address.
+        listen: SocketAddr,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// The root cannot be opened.
+    #[error("open root {root}: {failure}")]
+    Open {
+        /// The root.
+        root: String,
+        /// What the engine says.
+        #[source]
+        failure: Failure,
+    },
+    /// The contract's own descriptors cannot be read.
+    #[error("read the contract's descriptors: {0}")]
+    Reflection(#[from] tonic_reflection::server::Error),
+    /// The transport ended with an error.
+    #[error("serve: {0}")]
+    Transport(#[from] tonic::transport::Error),
+}
+
+/// A server whose address is bound and whose root is open, and that answers nobody yet.
+pub struct BoundServer {
+    listener: TcpListener,
+    address: SocketAddr,
+    engine: Engine,
+}
+
+impl BoundServer {
+    /// Checks the configuration, binds the address and opens the root.
+    pub async fn bind(config: ServeConfig) -> Result<Self, ServeError> {
+        config.check_exposure()?;
+        let listen = config.listen;
+        let bind_error = |source| ServeError::Listen { listen, source };
+        let listener = TcpListener::bind(listen).await.map_err(bind_error)?;
+        let address = listener.local_addr().map_err(bind_error)?;
+        let options = EngineOptions {
+            limits: config.limits,
+            clock: Arc::new(SystemClock),
+            durability: config.durability,
+            spill_directory: config.spill_directory,
+        };
+        let opened = Engine::open(&config.root, options).await;
+        let engine = opened.map_err(|failure| ServeError::Open { root: config.root, failure })?;
+        Ok(Self { listener, address, engine })
+    }
+
+    /// The address that clients call, with its real port.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers calls until `shutdown` resolves, and then until running calls are done or `shutdown_timeout_ms` has passed.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
+        let limits = self.engine.limits().clone();
+        let reporter = HealthReporter::new();
+        health::report(&reporter, ServingStatus::NotServing).await;
+        let health_service = HealthService::from_health_reporter(reporter.clone());
+        let stopping = CancellationToken::new();
+        let routes = services::routes(&self.engine, health_service)?;
+
+        let server = Server::builder()
+            .initial_stream_window_size(STREAM_WINDOW_BYTES)
+            .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+            .max_concurrent_streams(CONNECTION_STREAMS_MAX)
+            .http2_keepalive_interval(Some(KEEPALIVE_INTERVAL))
+            .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
+            .layer(CallLayer::new(&limits, stopping.clone()))
+            .add_routes(routes);
+        let incoming = TcpIncoming::from(self.listener).with_nodelay(Some(true));
+        let serving = server.serve_with_incoming_shutdown(incoming, stopping.clone().cancelled_owned());
+        let mut serving = std::pin::pin!(serving);
+
+        let engine = self.engine.clone();
+        let starting = async {
+            health::settle_and_report(&engine, &reporter).await;
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            outcome = &mut serving => return Ok(outcome?),
+            () = starting => {}
+            () = shutdown => {}
+        }
+        info!("stopping: no new connections; running requests have shutdown_timeout_ms");
+        health::report(&reporter, ServingStatus::NotServing).await;
+        stopping.cancel();
+        match tokio::time::timeout(Duration::from_millis(limits.shutdown_timeout_ms), serving).await {
+            Ok(outcome) => outcome?,
+            Err(_) => warn!(
+                shutdown_timeout_ms = limits.shutdown_timeout_ms,
+                "requests still ran at the end and were broken off"
+            ),
+        }
+        Ok(())
+    }
+}
+
+/// Serves until `shutdown` resolves. Tells its address in the log and on standard output, for whoever started it with port 0.
+pub async fn serve(config: ServeConfig, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
+    let server = BoundServer::bind(config).await?;
+    let address = server.address();
+    info!("listening on {address}");
+    announce(address);
+    server.run(shutdown).await
+}
+
+/// Writes the line that whoever started the process waits for. A closed standard output is no reason to stop.
+fn announce(address: SocketAddr) {
+    use std::io::Write;
+    let mut out = io::stdout().lock();
+    if let Err(error) = writeln!(out, "listening grpc://{address}").and_then(|()| out.flush()) {
+        warn!(%error, "write the address to standard output");
+    }
+}
+
+/// Resolves when the process is told to stop: SIGTERM, or SIGINT as Control-C sends it.
+pub async fn shutdown_signal() {
+    let listen = |kind| signal(kind).inspect_err(|error| warn!(%error, "listen for a signal"));
+    let (Ok(mut terminate), Ok(mut interrupt)) = (listen(SignalKind::terminate()), listen(SignalKind::interrupt()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}

@@ -1,0 +1,85 @@
+use omnigraph_server::{BoundServer, ServeConfig, ServeError};
+use omnigraph_types::Problem;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
+use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
+use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
+use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
+use tonic_reflection::pb::v1::{ServerReflectionRequest, ServerReflectionResponse};
+
+use crate::harness::TestServer;
+
+async fn watch(server: &TestServer) -> tonic::Streaming<HealthCheckResponse> {
+    let request = HealthCheckRequest { service: "omnigraph.v1.GraphService".into() };
+    HealthClient::new(server.channel.clone()).watch(request).await.unwrap().into_inner()
+}
+
+#[tokio::test]
+async fn health_is_serving_once_every_graph_was_looked_at_and_not_after_the_stop() {
+    let server = TestServer::start().await;
+    let mut statuses = watch(&server).await;
+    loop {
+        let status = statuses.message().await.unwrap().unwrap().status();
+        if status == ServingStatus::Serving {
+            break;
+        }
+        assert_eq!(status, ServingStatus::NotServing);
+    }
+    let (channel, task) = server.begin_stop();
+    assert_eq!(statuses.message().await.unwrap().unwrap().status(), ServingStatus::NotServing);
+    let end = statuses.message().await.unwrap_err();
+    assert_eq!(omnigraph_wire::from_status(&end).problem, Problem::Cancelled);
+    drop(channel);
+    task.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn stopped_server_takes_no_more_connections() {
+    let server = TestServer::start().await;
+    let address = server.address;
+    server.stop().await.unwrap();
+    assert!(tokio::net::TcpStream::connect(address).await.is_err());
+}
+
+#[tokio::test]
+async fn reflection_lists_the_services_of_the_contract() {
+    let server = TestServer::start().await;
+    let request = ServerReflectionRequest {
+        host: String::new(),
+        message_request: Some(MessageRequest::ListServices(String::new())),
+    };
+    let stream = tokio_stream::iter([request]);
+    let mut client = ServerReflectionClient::new(server.channel.clone());
+    let mut responses = client.server_reflection_info(stream).await.unwrap().into_inner();
+    let ServerReflectionResponse { message_response: Some(MessageResponse::ListServicesResponse(list)), .. } =
+        responses.message().await.unwrap().unwrap()
+    else {
+        panic!("no list")
+    };
+    let names: Vec<_> = list.service.into_iter().map(|service| service.name).collect();
+    for name in ["omnigraph.v1.GraphService", "omnigraph.v1.LoadService", "grpc.health.v1.Health"] {
+        assert!(names.iter().any(|found| found == name), "{name} is not in {names:?}");
+    }
+}
+
+#[tokio::test]
+async fn address_off_loopback_is_refused_before_anything_is_opened() {
+    let root = tempfile::tempdir().unwrap();
+    let place = root.path().join("root");
+    let mut config = ServeConfig::new(place.to_str().unwrap());
+    config.listen = "0.0.0.0:0".parse().unwrap();
+    let Err(error) = BoundServer::bind(config).await else { panic!("bound") };
+    assert!(matches!(error, ServeError::Config(_)), "{error}");
+    assert!(!place.exists());
+}
+
+#[tokio::test]
+async fn address_that_is_taken_is_refused_by_name() {
+    let server = TestServer::start().await;
+    let mut config = ServeConfig::new(server.root.path().to_str().unwrap());
+    config.listen = server.address;
+    let Err(error) = BoundServer::bind(config).await else { panic!("bound") };
+    assert!(matches!(error, ServeError::Listen { .. }), "{error}");
+    assert!(error.to_string().contains(&server.address.to_string()), "{error}");
+}
