@@ -2,10 +2,11 @@
 //!
 //! Lance rebases over newer compatible transactions before its first attempt, even with zero retries. It finds them by listing, so a
 //! handler that lists none leaves exactly one outcome: the version after the base, put if absent, or a conflict.
-//! Invariants: nothing here lists; a version's place is known without asking; there is no hint of the newest version, which Lance's own
-//! handler would write beside the manifest.
+//! Invariants: nothing here lists; a version is written once and never again, so what is known of it stays true; there is no hint of the
+//! newest version, which Lance's own handler would write beside the manifest.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use futures::stream::{self, BoxStream, StreamExt};
@@ -14,14 +15,39 @@ use lance_io::object_store::ObjectStore;
 use lance_table::format::{IndexMetadata, Manifest, Transaction};
 use lance_table::io::commit::{CommitError, CommitHandler, ManifestLocation, ManifestNamingScheme, ManifestWriter};
 use object_store::path::Path;
-use object_store::{Error as ObjectStoreError, ObjectStore as OsObjectStore, PutMode};
+use object_store::{Error as ObjectStoreError, ObjectStore as OsObjectStore, ObjectStoreExt, PutMode};
 
 /// The name under which a manifest is put together in memory.
 const SCRATCH: &str = "manifest";
 
+/// Most manifests whose size is remembered; beyond it all are forgotten and asked for again.
+const SIZES_MAX: usize = 16_384;
+
 /// Commits exactly, or conflicts.
-#[derive(Debug)]
-pub(crate) struct ExactCommits;
+#[derive(Debug, Default)]
+pub(crate) struct ExactCommits {
+    /// Sizes of manifests that were seen: with it Lance opens a version from its cache without a request.
+    sizes: Mutex<HashMap<Path, u64>>,
+}
+
+impl ExactCommits {
+    fn size_of(&self, path: &Path) -> Option<u64> {
+        self.sizes.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
+    }
+
+    fn remember(&self, path: &Path, size: u64) {
+        let mut sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        if sizes.len() >= SIZES_MAX {
+            sizes.clear();
+        }
+        sizes.insert(path.clone(), size);
+    }
+}
+
+/// A version's manifest. Caches are keyed by the version alone, so no etag is told.
+fn location_of(version: u64, path: Path, size: u64, naming_scheme: ManifestNamingScheme) -> ManifestLocation {
+    ManifestLocation { version, path, size: Some(size), naming_scheme, e_tag: None, identity: None }
+}
 
 #[async_trait]
 impl CommitHandler for ExactCommits {
@@ -42,12 +68,19 @@ impl CommitHandler for ExactCommits {
         &self,
         base_path: &Path,
         version: u64,
-        _store: &dyn OsObjectStore,
+        store: &dyn OsObjectStore,
     ) -> Result<ManifestLocation> {
         let naming_scheme = ManifestNamingScheme::V2;
         let path = naming_scheme.manifest_path(base_path, version);
-        // A version is written once and never again, so caches may be keyed by it alone: no size or etag is asked for.
-        Ok(ManifestLocation { version, path, size: None, naming_scheme, e_tag: None, identity: None })
+        let size = match self.size_of(&path) {
+            Some(size) => size,
+            None => {
+                let size = store.head(&path).await?.size;
+                self.remember(&path, size);
+                size
+            }
+        };
+        Ok(location_of(version, path, size, naming_scheme))
     }
 
     fn list_manifest_locations_since<'a>(
@@ -73,11 +106,14 @@ impl CommitHandler for ExactCommits {
         let scratch = Path::from(SCRATCH);
         manifest_writer(&memory, manifest, indices, &scratch, transaction).await?;
         let bytes = memory.read_one_all(&scratch).await?;
-        let size = u64::try_from(bytes.len()).ok();
+        let size = bytes.len() as u64;
         let version = manifest.version;
         let path = naming_scheme.manifest_path(base_path, version);
         match object_store.inner.put_opts(&path, bytes.into(), PutMode::Create.into()).await {
-            Ok(_) => Ok(ManifestLocation { version, path, size, naming_scheme, e_tag: None, identity: None }),
+            Ok(_) => {
+                self.remember(&path, size);
+                Ok(location_of(version, path, size, naming_scheme))
+            }
             Err(ObjectStoreError::AlreadyExists { .. } | ObjectStoreError::Precondition { .. }) => {
                 Err(CommitError::CommitConflict)
             }

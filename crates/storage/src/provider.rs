@@ -47,7 +47,8 @@ impl TableProvider for VersionProvider {
         let mut scanner = self.table.dataset().scan();
         if let Some(projection) = projection {
             let names: Vec<&str> = projection.iter().map(|index| self.schema.field(*index).name().as_str()).collect();
-            scanner.project(&names)?;
+            let columns = self.table.columns(&names).map_err(|unfit| DataFusionError::External(Box::new(unfit)))?;
+            scanner.project_with_schema(&columns)?;
         }
         if let Some(filter) = filters.iter().cloned().reduce(Expr::and) {
             scanner.filter_expr(filter);

@@ -7,6 +7,7 @@ use datafusion::common::Column;
 use datafusion::logical_expr::{Expr, lit};
 use futures::stream::{self, BoxStream, StreamExt};
 use lance::dataset::scanner::Scanner;
+use lance_core::datatypes::Schema as LanceSchema;
 use lance_table::format::Fragment;
 
 use crate::change::Unfit;
@@ -128,7 +129,8 @@ impl Table {
         let object = self.pin().to_string();
         let failed = |error| lance_error(ACTION, &object, error);
         if let Some(columns) = &request.columns {
-            scanner.project(columns).map_err(failed)?;
+            let columns = self.columns(columns).map_err(|unfit| self.unfit(ACTION, unfit))?;
+            scanner.project_with_schema(&columns).map_err(failed)?;
         }
         if let Some(filter) = &request.filter {
             scanner.filter_expr(filter.expression());
@@ -143,6 +145,17 @@ impl Table {
         scanner.io_buffer_size(READ_AHEAD_BYTES_MAX);
         let rows = scanner.try_into_stream().await.map_err(failed)?;
         Ok(rows.map(move |batch| batch.map_err(|error| lance_error(ACTION, &object, error))).boxed())
+    }
+
+    /// The columns of these exact names, in this order. Lance's projection by name would read a name as an expression.
+    pub(crate) fn columns<Name: AsRef<str>>(&self, names: &[Name]) -> Result<LanceSchema, Unfit> {
+        let schema = self.dataset().schema();
+        let find = |name: &Name| {
+            let found = schema.fields.iter().find(|field| field.name == name.as_ref());
+            found.cloned().ok_or_else(|| Unfit::NoColumn { path: vec![name.as_ref().to_owned()] })
+        };
+        let fields = names.iter().map(find).collect::<Result<_, _>>()?;
+        Ok(LanceSchema { fields, metadata: schema.metadata.clone() })
     }
 
     pub(crate) fn unfit(&self, action: &'static str, unfit: Unfit) -> StorageError {

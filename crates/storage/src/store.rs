@@ -87,7 +87,7 @@ impl Store {
                 ..Default::default()
             },
             objects,
-            exact: Arc::new(ExactCommits),
+            exact: Arc::new(ExactCommits::default()),
         };
         Ok(Store { inner: Arc::new(inner) })
     }
@@ -115,7 +115,9 @@ impl Store {
 
     /// Where an object lies in the object store.
     pub(crate) fn location(&self, path: &ObjectPath) -> Path {
-        path.as_str().split('/').fold(self.inner.root_path.clone(), |folder, segment| folder.join(segment))
+        // Both halves are checked: a path has no segment that the object store refuses. Joining parts instead would encode some
+        // characters, which Lance does not do for the same folder.
+        Path::parse(format!("{}/{path}", self.inner.root_path)).expect("a checked path parses")
     }
 
     /// The object at a location of the object store; none outside the root.

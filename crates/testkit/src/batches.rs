@@ -9,10 +9,7 @@ use omnigraph_storage::{ScanOrder, ScanRequest, StorageError, Table};
 
 /// Columns of a node: `id`, and a number `value`.
 pub fn node_schema() -> SchemaRef {
-    Arc::new(Schema::new(vec![
-        Field::new("id", DataType::Utf8, false),
-        Field::new("value", DataType::Int64, true),
-    ]))
+    Arc::new(Schema::new(vec![Field::new("id", DataType::Utf8, false), Field::new("value", DataType::Int64, true)]))
 }
 
 /// Nodes with these ids and values.
@@ -49,11 +46,8 @@ pub fn edge_batch<'a>(rows: impl IntoIterator<Item = (&'a str, &'a str, &'a str)
 /// # Panics
 /// If the table has no text column `id`.
 pub async fn ids_in(table: &Table) -> Result<Vec<String>, StorageError> {
-    let request = ScanRequest {
-        columns: Some(vec!["id".to_owned()]),
-        ordered: ScanOrder::Physical,
-        ..ScanRequest::default()
-    };
+    let request =
+        ScanRequest { columns: Some(vec!["id".to_owned()]), ordered: ScanOrder::Physical, ..ScanRequest::default() };
     let batches: Vec<RecordBatch> = table.scan(request).await?.try_collect().await?;
     let mut ids = Vec::new();
     for batch in &batches {
