@@ -1,0 +1,138 @@
+//! Writers that die or lose replies: at every store call, and at every fail point.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use omnigraph_commit::{FailPoint, FailPoints, WriteOutcome};
+use omnigraph_storage::{CommitOutcome, StoreHook};
+use omnigraph_testkit::{fresh_mark, node_batch, staged_rows};
+use omnigraph_types::{Effect, OperationId, Problem};
+
+use crate::world::{DyingHook, HalfHook, Process, TABLES, World, fresh};
+
+/// Bound on the store calls of one write of two tables; the loops below end when a write survives.
+const CALLS_MAX: i64 = 60;
+
+/// After a process died in `operation`, another one goes on: a plain write, the resent operation, and the oracle.
+async fn goes_on(world: &World, survivor: &Process, operation: OperationId, acknowledged: bool) {
+    survivor.append(fresh(), "plain", &TABLES).await.expect("a plain write from another process");
+    if acknowledged {
+        let ids = survivor.ids(&survivor.newest().await).await;
+        assert!(ids.iter().all(|ids| ids.contains("mine")), "I-4: an acknowledged write is lost");
+    }
+    let resent = survivor.append(operation, "mine", &TABLES).await.expect("the resent operation");
+    assert!(matches!(resent, WriteOutcome::Committed(_) | WriteOutcome::Replayed(_)), "{resent:?}");
+    survivor.settle().await;
+    for ids in world.quiesced().await {
+        assert_eq!(ids.into_iter().collect::<Vec<_>>(), ["mine", "plain"]);
+    }
+}
+
+async fn die_at_every_call(kill: impl Fn(&DyingHook, i64)) {
+    for calls in 0..CALLS_MAX {
+        let world = World::new().await;
+        let hook = DyingHook::immortal();
+        let hooks: Vec<Arc<dyn StoreHook>> = vec![hook.clone()];
+        let dying = world.process_with(hooks, FailPoints::default()).await;
+        let survivor = world.process().await;
+        let operation = fresh();
+        kill(&hook, calls);
+        let outcome = dying.append(operation, "mine", &TABLES).await;
+        if let Err(failure) = &outcome {
+            assert!(hook.is_dead(), "call {calls}: {failure:?}");
+        }
+        let acknowledged = outcome.is_ok();
+        goes_on(&world, &survivor, operation, acknowledged).await;
+        if acknowledged && !hook.is_dead() {
+            return;
+        }
+    }
+    panic!("a write takes more than {CALLS_MAX} store calls");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn process_that_dies_before_any_store_call_blocks_nobody() {
+    die_at_every_call(DyingHook::die_after).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn process_that_dies_after_any_store_call_with_its_reply_lost_blocks_nobody() {
+    die_at_every_call(DyingHook::die_with_lost_reply_after).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fault_at_any_fail_point_of_a_load_leaves_it_whole_and_its_process_writing() {
+    let points = FailPoint::ALL.iter().filter(|point| point.name().starts_with("load."));
+    for point in points {
+        for action in ["error", "lose"] {
+            let world = World::new().await;
+            let failpoints = FailPoints::parse(&format!("g/{point}={action}")).unwrap();
+            let process = world.process_with(Vec::new(), failpoints).await;
+            let operation = fresh();
+            let outcome = process.append(operation, "mine", &TABLES).await;
+            if let Err(failure) = &outcome {
+                assert_eq!(failure.effect, Effect::None, "{point}={action}: {failure:?}");
+            }
+            goes_on(&world, &process, operation, outcome.is_ok()).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rescuer_that_fails_at_any_point_is_followed_by_another() {
+    let points = FailPoint::ALL.iter().filter(|point| !point.name().starts_with("load."));
+    for point in points {
+        let world = World::new().await;
+        // The victim dies with one of its two effects made: that must be aborted and fenced.
+        let hooks: Vec<Arc<dyn StoreHook>> = vec![Arc::new(HalfHook::default())];
+        let victim = world.process_with(hooks, FailPoints::default()).await;
+        let rescuer_points = FailPoints::parse(&format!("g/{point}=error")).unwrap();
+        let rescuer = world.process_with(Vec::new(), rescuer_points).await;
+        let survivor = world.process().await;
+        let operation = fresh();
+        let failure = victim.append(operation, "mine", &TABLES).await.unwrap_err();
+        assert!(matches!(failure.problem, Problem::RecoveryRequired { .. }), "{point}: {failure:?}");
+        assert_eq!(failure.effect, Effect::Unknown);
+        // Whether the rescuer's own write succeeds depends on the point; that it leaves nothing half done does not.
+        let _ = rescuer.append(fresh(), "rescuer", &TABLES[..1]).await;
+        survivor.append(fresh(), "plain", &TABLES).await.unwrap_or_else(|failure| panic!("{point}: {failure:?}"));
+        survivor.append(operation, "mine", &TABLES).await.unwrap_or_else(|failure| panic!("{point}: {failure:?}"));
+        survivor.settle().await;
+        let ids = world.quiesced().await;
+        assert!(ids.iter().all(|ids| ids.contains("mine") && ids.contains("plain")), "{point}: {ids:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn intent_that_cannot_be_read_stops_writes_loudly_and_reads_not() {
+    let world = World::new().await;
+    let process = world.process().await;
+    let newest = process.newest().await;
+    let path = process.committer.catalog().paths().intent(newest.branch_id(), newest.version().next());
+    world.temp.store.put(&path, Bytes::from_static(b"torn")).await.unwrap();
+    let failure = process.append(fresh(), "a", &TABLES).await.unwrap_err();
+    assert!(matches!(failure.problem, Problem::Corrupt { .. }), "{failure:?}");
+    assert_eq!(failure.effect, Effect::None);
+    assert_eq!(process.ids(&process.newest().await).await[0].len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commit_that_is_nobodys_is_named_and_other_tables_go_on() {
+    let world = World::new().await;
+    let process = world.process().await;
+    let newest = process.newest().await;
+    let opened = newest.open_table(TABLES[0]).await.unwrap();
+    let path = newest.table(TABLES[0]).unwrap().path.clone();
+    let files = staged_rows(&world.temp.store, &path, vec![node_batch([("stranger", 1)])]).await.unwrap();
+    let mark = fresh_mark();
+    let outcome = world.temp.store.commit_exact(&opened, &opened.stage_append(files, mark.clone())).await.unwrap();
+    assert!(matches!(outcome, CommitOutcome::Committed(_)));
+    let failure = process.append(fresh(), "a", &TABLES[..1]).await.unwrap_err();
+    let Problem::TableOccupied { table, found, .. } = &failure.problem else {
+        panic!("{failure:?}");
+    };
+    assert_eq!((table.as_str(), found), ("A", &mark.uuid));
+    process.append(fresh(), "b", &TABLES[1..]).await.unwrap();
+    let ids = process.ids(&process.newest().await).await;
+    assert_eq!((ids[0].len(), ids[1].len()), (0, 1), "the stranger's row is visible to nobody");
+}

@@ -1,0 +1,5 @@
+//! The write protocol against a real store: rounds, faults at every store call, fail points, two processes on one root.
+
+mod faults;
+mod rounds;
+mod world;

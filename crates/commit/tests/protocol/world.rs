@@ -1,0 +1,273 @@
+//! A graph of two tables, writers to it, and the oracle that every test ends with.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use async_trait::async_trait;
+use bytes::Bytes;
+use omnigraph_catalog::{CommitKind, Graphs, NewGraph, NewTable, Snapshot, TableKind};
+use omnigraph_commit::{
+    Attempt, CommitOptions, Committer, FailPoints, OnConflict, Prepared, TableChange, WriteKind, WriteMode,
+    WriteOutcome, WriteRequest, Writer,
+};
+use omnigraph_storage::{AfterVerdict, HookVerdict, Store, StoreCall, StoreHook, StoreReply};
+use omnigraph_testkit::{TempStore, ids_in, node_batch, node_schema, staged_rows};
+use omnigraph_types::{BranchName, Clock, Failure, GraphName, Limits, OperationId, SystemClock, TableId};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+pub(crate) const TABLES: [TableId; 2] = [TableId(1), TableId(2)];
+
+/// SHA-256 of the two bytes `{}`.
+const EMPTY_OBJECT_SHA256: &str = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+
+/// Lets a number of store calls through, then fails all: the process is as good as dead.
+#[derive(Debug)]
+pub(crate) struct DyingHook {
+    left: AtomicI64,
+    lose_last: AtomicBool,
+}
+
+impl DyingHook {
+    pub(crate) fn immortal() -> Arc<Self> {
+        Arc::new(Self { left: AtomicI64::new(i64::MAX), lose_last: AtomicBool::new(false) })
+    }
+
+    /// Dies before its next call number `calls`, counted from 0.
+    pub(crate) fn die_after(&self, calls: i64) {
+        self.left.store(calls, Ordering::SeqCst);
+    }
+
+    /// Call number `calls` is applied, and its reply lost; later calls fail.
+    pub(crate) fn die_with_lost_reply_after(&self, calls: i64) {
+        self.lose_last.store(true, Ordering::SeqCst);
+        self.left.store(calls + 1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_dead(&self) -> bool {
+        self.left.load(Ordering::SeqCst) <= 0
+    }
+}
+
+#[async_trait]
+impl StoreHook for DyingHook {
+    async fn before(&self, _call: StoreCall, _path: &str) -> HookVerdict {
+        if self.left.fetch_sub(1, Ordering::SeqCst) > 0 { HookVerdict::Proceed } else { HookVerdict::Fail }
+    }
+
+    async fn after(&self, _call: StoreCall, _path: &str, _reply: StoreReply) -> AfterVerdict {
+        let last = self.left.load(Ordering::SeqCst) == 0;
+        if last && self.lose_last.load(Ordering::SeqCst) { AfterVerdict::LoseReply } else { AfterVerdict::Pass }
+    }
+}
+
+/// Lets the first table's effect land, then fails every call: the process dies half way through its effects.
+#[derive(Debug, Default)]
+pub(crate) struct HalfHook {
+    first_landed: Notify,
+    dead: AtomicBool,
+}
+
+#[async_trait]
+impl StoreHook for HalfHook {
+    async fn before(&self, call: StoreCall, path: &str) -> HookVerdict {
+        if call == StoreCall::PutIfAbsent && path.contains("nodes/2/_versions") {
+            self.first_landed.notified().await;
+            self.dead.store(true, Ordering::SeqCst);
+        }
+        if self.dead.load(Ordering::SeqCst) { HookVerdict::Fail } else { HookVerdict::Proceed }
+    }
+
+    async fn after(&self, call: StoreCall, path: &str, _reply: StoreReply) -> AfterVerdict {
+        if call == StoreCall::PutIfAbsent && path.contains("nodes/1/_versions") {
+            self.first_landed.notify_one();
+        }
+        AfterVerdict::Pass
+    }
+}
+
+/// One process: its own store, catalog and committer; nothing shared with another but the files.
+pub(crate) struct Process {
+    pub(crate) committer: Committer,
+}
+
+fn limits() -> Limits {
+    Limits { recovery_grace_ms: 0, ticket_wait_ms: 2_000, ..Limits::default() }
+}
+
+fn name() -> GraphName {
+    "g".parse().expect("a legal name")
+}
+
+fn graphs(store: Store) -> Graphs {
+    Graphs::new(store, Arc::new(SystemClock), Arc::new(limits()))
+}
+
+/// A root with one graph of two node tables, `A` and `B`.
+pub(crate) struct World {
+    pub(crate) temp: TempStore,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        let temp = TempStore::open().await;
+        let table = |id: TableId, type_name: &str| NewTable {
+            id,
+            kind: TableKind::Node,
+            type_name: type_name.to_owned(),
+            schema: node_schema(),
+        };
+        let new = NewGraph {
+            name: name(),
+            contract: Bytes::from_static(b"{}"),
+            contract_hash: EMPTY_OBJECT_SHA256.to_owned(),
+            tables: vec![table(TABLES[0], "A"), table(TABLES[1], "B")],
+            operation_id: fresh(),
+            digest: "create".to_owned(),
+            actor: "test".to_owned(),
+        };
+        graphs(temp.store.clone()).create(new).await.expect("a new graph");
+        Self { temp }
+    }
+
+    pub(crate) async fn process(&self) -> Process {
+        self.process_with(Vec::new(), FailPoints::default()).await
+    }
+
+    pub(crate) async fn process_with(&self, hooks: Vec<Arc<dyn StoreHook>>, failpoints: FailPoints) -> Process {
+        let store = self.temp.reopen(hooks).await;
+        let catalog = graphs(store).open(&name()).await.expect("the graph opens");
+        let options =
+            CommitOptions { graph_name: name(), limits: Arc::new(limits()), clock: Arc::new(SystemClock), failpoints };
+        Process { committer: Committer::new(catalog, options) }
+    }
+
+    /// I-6, through a process that has seen nothing of what happened: no intent, no unsettled row, pin = head. Returns ids per table.
+    pub(crate) async fn quiesced(&self) -> Vec<BTreeSet<String>> {
+        let process = self.process().await;
+        let newest = process.newest().await;
+        assert_eq!(newest.state().unsettled, Vec::new(), "I-6: unsettled rows");
+        let catalog = process.committer.catalog();
+        let next = catalog.paths().intent(newest.branch_id(), newest.version().next());
+        assert!(catalog.store().get(&next).await.unwrap().is_none(), "I-6: an intent is pending");
+        for row in newest.tables() {
+            let head = catalog.store().head(&row.tree_ref()).await.unwrap();
+            assert_eq!(head, Some(row.version), "I-6: head of {} is not its pin", row.type_name);
+        }
+        process.ids(&newest).await
+    }
+}
+
+pub(crate) fn fresh() -> OperationId {
+    OperationId(SystemClock.mint())
+}
+
+/// Adds one row to each of some tables.
+pub(crate) struct Append {
+    /// The process's own store, so that its faults are met.
+    pub(crate) store: Store,
+    pub(crate) rows: Vec<(TableId, String)>,
+}
+
+#[async_trait]
+impl Writer for Append {
+    fn read_set(&self, _base: &Snapshot) -> Vec<TableId> {
+        self.rows.iter().map(|(table, _)| *table).collect()
+    }
+
+    async fn prepare(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<Prepared, Failure> {
+        let mut changes = Vec::new();
+        for (table, id) in &self.rows {
+            let opened = base.open_table(*table).await.map_err(|error| error.failure())?;
+            let batch: RecordBatch = node_batch([(id.as_str(), 1)]);
+            let row = base.table(*table).expect("a table of the graph");
+            let staged = staged_rows(&self.store, &row.path, vec![batch]).await;
+            let files = staged.map_err(|error| error.failure())?;
+            changes.push(TableChange {
+                table: *table,
+                staged: opened.stage_append(files, attempt.mark()),
+                base: opened,
+                inserted: 1,
+                updated: 0,
+                deleted: 0,
+                rows_after: row.row_count + 1,
+            });
+        }
+        Ok(Prepared { changes })
+    }
+}
+
+/// Replaces one table by nothing.
+pub(crate) struct Clear(pub(crate) TableId);
+
+#[async_trait]
+impl Writer for Clear {
+    fn read_set(&self, _base: &Snapshot) -> Vec<TableId> {
+        vec![self.0]
+    }
+
+    async fn prepare(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<Prepared, Failure> {
+        let opened = base.open_table(self.0).await.map_err(|error| error.failure())?;
+        let staged = opened.stage_overwrite(omnigraph_storage::StagedFiles::empty(), attempt.mark());
+        let deleted = base.table(self.0).expect("a table of the graph").row_count;
+        let change =
+            TableChange { table: self.0, base: opened, staged, inserted: 0, updated: 0, deleted, rows_after: 0 };
+        Ok(Prepared { changes: vec![change] })
+    }
+}
+
+pub(crate) fn request(operation_id: OperationId) -> WriteRequest {
+    WriteRequest {
+        operation_id,
+        digest: "digest".to_owned(),
+        kind: WriteKind::Append,
+        commit_kind: CommitKind::Load,
+        actor: "test".to_owned(),
+        branch: BranchName::Main,
+        expected_head: None,
+        on_conflict: OnConflict::ByKind,
+        deadline: None,
+        captured: None,
+        mode: WriteMode::Commit,
+    }
+}
+
+impl Process {
+    pub(crate) async fn newest(&self) -> Snapshot {
+        self.committer.catalog().newest(&BranchName::Main).await.expect("the newest version opens")
+    }
+
+    pub(crate) async fn append(
+        &self,
+        operation: OperationId,
+        id: &str,
+        tables: &[TableId],
+    ) -> Result<WriteOutcome, Failure> {
+        self.committer.write(request(operation), self.appending(id, tables)).await
+    }
+
+    pub(crate) fn appending(&self, id: &str, tables: &[TableId]) -> Box<Append> {
+        let rows = tables.iter().map(|table| (*table, id.to_owned())).collect();
+        Box::new(Append { store: self.committer.catalog().store().clone(), rows })
+    }
+
+    pub(crate) async fn ids(&self, snapshot: &Snapshot) -> Vec<BTreeSet<String>> {
+        let mut all = Vec::new();
+        for table in TABLES {
+            let ids = ids_in(&snapshot.open_table(table).await.unwrap()).await.unwrap();
+            let set: BTreeSet<String> = ids.iter().cloned().collect();
+            assert_eq!(set.len(), ids.len(), "I-8: a row is there twice");
+            assert_eq!(snapshot.table(table).unwrap().row_count, ids.len() as u64, "the row count is true");
+            all.push(set);
+        }
+        all
+    }
+
+    pub(crate) async fn settle(&self) {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        self.committer.settle(&BranchName::Main, deadline).await.expect("the branch settles");
+    }
+}
