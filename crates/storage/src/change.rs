@@ -119,6 +119,12 @@ pub(crate) enum Unfit {
         /// Lance's words.
         reason: String,
     },
+    /// A column name that Lance reads as a path: it could be written and not read.
+    #[error("a column may not be named {name:?}: Lance reads '`' and '.' as parts of a path")]
+    ColumnName {
+        /// The name.
+        name: String,
+    },
     /// A fragment to remove that the version has not.
     #[error("the version has no fragment {id}")]
     NoFragment {
@@ -174,8 +180,11 @@ impl StagedChange {
     /// The creation of a table with rows: stable row ids, file format 2.2, and a non-null column `id` declared as Lance's unenforced primary
     /// key.
     pub fn create_with(schema: SchemaRef, files: StagedFiles, mark: TransactionMark) -> StagedChange {
-        let operation = LanceSchema::try_from(&with_key_declared(&schema))
-            .map_err(|error| Unfit::Schema { reason: error.to_string() })
+        let operation = readable(&schema)
+            .and_then(|schema| {
+                let declared = with_key_declared(schema);
+                LanceSchema::try_from(&declared).map_err(|error| Unfit::Schema { reason: error.to_string() })
+            })
             .and_then(|schema| {
                 let fragments = files.fragments_for(&schema)?;
                 Ok(Operation::Overwrite { fragments, schema, config_upsert_values: None, initial_bases: None })
@@ -210,6 +219,13 @@ impl StagedChange {
 
     pub(crate) fn transaction(&self) -> Result<Transaction, Unfit> {
         Ok(self.mark.transaction(self.read_version(), self.operation.clone()?))
+    }
+}
+
+fn readable(schema: &Schema) -> Result<&Schema, Unfit> {
+    match schema.fields().iter().find(|field| field.name().contains(['`', '.'])) {
+        Some(field) => Err(Unfit::ColumnName { name: field.name().clone() }),
+        None => Ok(schema),
     }
 }
 

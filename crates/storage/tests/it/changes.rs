@@ -1,9 +1,10 @@
 //! Staged changes of every kind.
 
 use arrow::array::{Array, Int64Array, RecordBatch, StringArray};
+use arrow::datatypes::{DataType, Field, Schema};
 use futures::{StreamExt, TryStreamExt, stream};
 use omnigraph_storage::{
-    BatchStream, Predicate, ScanOrder, ScanRequest, StagedFiles, StorageError, Table, TransactionKind,
+    BatchStream, Predicate, ScanOrder, ScanRequest, StagedChange, StagedFiles, StorageError, Table, TransactionKind,
 };
 use omnigraph_testkit::{TempStore, create_table, fresh_mark, ids_in, node_batch, node_schema, staged_rows};
 use omnigraph_types::TableVersion;
@@ -104,7 +105,7 @@ async fn replaced_fragments_go_and_the_others_keep_their_ids() {
     let temp = TempStore::open().await;
     for stable_row_ids in [true, false] {
         let path = table_path().child(format!("stable-{stable_row_ids}"));
-        let creation = omnigraph_storage::StagedChange::create_empty(node_schema(), fresh_mark());
+        let creation = StagedChange::create_empty(node_schema(), fresh_mark());
         let creation = if stable_row_ids { creation } else { creation.without_stable_row_ids() };
         let mut table = committed(temp.store.create_dataset(&path, creation).await);
         for id in ["history 1", "history 2", "state"] {
@@ -138,4 +139,16 @@ async fn late_replacement_meets_an_occupied_slot() {
     let append = append_of(&temp.store, &first, &["b"]).await;
     committed(temp.store.commit_exact(&first, &append).await);
     assert_eq!(crate::occupant(temp.store.commit_exact(&first, &replace).await).uuid, append.mark().uuid);
+}
+
+#[tokio::test]
+async fn column_name_that_lance_cannot_read_is_refused_at_the_creation() {
+    let temp = TempStore::open().await;
+    for name in ["with `ticks`", "a.b"] {
+        let schema = std::sync::Arc::new(Schema::new(vec![Field::new(name, DataType::Utf8, true)]));
+        let creation = StagedChange::create_empty(schema, fresh_mark());
+        let refused = temp.store.create_dataset(&table_path(), creation).await;
+        assert!(matches!(refused, Err(StorageError::Mismatch { .. })), "{refused:?}");
+    }
+    assert_eq!(temp.store.head(&main_tree()).await.unwrap(), None);
 }

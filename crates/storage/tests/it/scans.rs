@@ -11,7 +11,7 @@ use omnigraph_testkit::{CountingHook, TempStore, create_table, node_batch, node_
 
 use crate::{append_of, committed, main_tree, table_path, table_with};
 
-const ODD_NAMES: [&str; 6] = ["order", "repoName", "it's \"quoted\"", "with `ticks`", "a b", "select"];
+const ODD_NAMES: [&str; 6] = ["order", "repoName", "it's \"quoted\"", "*", "a b", "select"];
 
 async fn odd_table(temp: &TempStore) -> Table {
     let fields: Vec<Field> = ODD_NAMES.iter().map(|name| Field::new(*name, DataType::Utf8, true)).collect();
