@@ -1,3 +1,47 @@
 #![doc = include_str!("../README.md")]
 
-fn main() {}
+mod arguments;
+mod command;
+mod error;
+mod input;
+mod output;
+mod progress;
+mod report;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::Arguments;
+use error::CliError;
+
+/// Exit code of a request that failed.
+const FAILED: u8 = 1;
+/// Exit code of a wrong command line; clap uses the same.
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: starting threads failed: {error}");
+            return ExitCode::from(FAILED);
+        }
+    };
+    let outcome = runtime.block_on(command::run(arguments));
+    // A read that waits for the terminal must not hold the process.
+    runtime.shutdown_background();
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(CliError::OutputClosed) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprint!("{}", report::text(&error));
+            ExitCode::from(match error {
+                CliError::Usage { .. } => USAGE,
+                CliError::Input(error) if error.misuse() == input::Misuse::CommandLine => USAGE,
+                _ => FAILED,
+            })
+        }
+    }
+}

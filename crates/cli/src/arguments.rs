@@ -1,0 +1,390 @@
+//! The grammar of the command line, and the help that teaches it.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use omnigraph_client::{LoadMode, OnConflict, Timeout};
+use omnigraph_types::{BranchName, CommitId, GraphName, OperationId};
+
+use crate::input::{Format, Rename};
+use crate::output::Output;
+
+/// Heading of the options that every command takes.
+const EVERYWHERE: &str = "Options of every command";
+
+/// A graph database whose history branches and merges: the server, and a client for the terminal.
+#[derive(Debug, Parser)]
+#[command(
+    name = "omnigraph",
+    version,
+    propagate_version = true,
+    disable_help_subcommand = true,
+    after_help = "\
+Begin with:
+  omnigraph serve --root ./graphs
+  omnigraph graph create airline --schema airline.pg
+  omnigraph load airline --type Airport airports.csv --mode append
+  omnigraph query airline --text 'query n() { match { $a: Airport } return { count($a) } }'
+
+Exit codes: 0 done, 1 the request failed, 2 the command line is wrong."
+)]
+pub(crate) struct Arguments {
+    /// How to reach the server, and how to print.
+    #[command(flatten)]
+    pub(crate) global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every client command takes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Global {
+    /// The server
+    #[arg(long, global = true, help_heading = EVERYWHERE, env = "OMNIGRAPH_URL", default_value = "grpc://127.0.0.1:50051", value_name = "URL")]
+    pub(crate) url: String,
+    /// How long the request may take, such as 500ms, 30s, 10m or 2h; without it the server decides
+    #[arg(long, global = true, env = "OMNIGRAPH_TIMEOUT", value_name = "TIME", value_parser = parse_timeout, hide_env_values = true)]
+    pub(crate) timeout: Option<Timeout>,
+    /// How results are printed
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_enum, default_value_t = Output::Table, value_name = "FORM")]
+    pub(crate) output: Output,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a server
+    #[command(after_help = "\
+Examples:
+  omnigraph serve --root ./graphs                      graphs in a folder, for this machine only
+  omnigraph serve --root ./graphs --listen 127.0.0.1:0 a free port; the first line of output tells it
+
+The server ends at Control-C or SIGTERM, after its running requests.")]
+    Serve(Box<omnigraph_server::ServeArgs>),
+    /// Make, list and show graphs
+    #[command(subcommand)]
+    Graph(GraphCommand),
+    /// Show the schema of a graph
+    #[command(subcommand)]
+    Schema(SchemaCommand),
+    /// Load files into a graph, in one commit
+    #[command(after_help = LOAD_EXAMPLES)]
+    Load(LoadArguments),
+    /// Run a query
+    #[command(after_help = QUERY_EXAMPLES)]
+    Query(QueryArguments),
+    /// List the commits of a branch, newest first
+    #[command(after_help = "\
+Examples:
+  omnigraph log airline
+  omnigraph log airline --limit 3 --output json")]
+    Log(LogArguments),
+    /// Tell what became of a write, above all of one whose answer was lost
+    #[command(after_help = "\
+Example:
+  omnigraph operation airline 01JZ8Q6Y3V5B7N9D1F3H5K7M9P
+
+A write whose outcome is not known may always be sent again with the same --operation-id:
+it is applied at most once.")]
+    Operation(OperationArguments),
+    /// Show what the server is: version, limits, features
+    Server,
+}
+
+const LOAD_EXAMPLES: &str = "\
+Examples:
+  omnigraph load airline --type Airport airports.csv --mode append
+  omnigraph load airline --type Route routes.csv --rename origin=src --rename to=dst --mode merge
+  omnigraph load airline --type Flight 2008-*.parquet --skip-column carrier --mode overwrite
+  omnigraph load airline everything.ndjson --mode append
+  zcat big.ndjson.gz | omnigraph load airline - --format ndjson --mode append
+
+Files:
+  CSV, TSV  need a header line. Cells are read as the types that the schema declares, so `NA`
+            in a String column is text. An empty cell is null, as are the texts of
+            --null-values. A list is written as a JSON array.
+  Parquet,  columns are cast by the server, and only where no value changes.
+  Arrow
+  NDJSON    lines name their types, which may be mixed:
+            {\"type\":\"Airport\",\"data\":{\"iata\":\"OSL\"}}
+            {\"edge\":\"Route\",\"from\":\"OSL\",\"to\":\"BGO\",\"data\":{\"count\":1}}
+  A column that the type does not have is an error: rename it or skip it. `id` may be left
+  out; edges need `src` and `dst`.
+
+All files of one command are one commit: all of their rows are stored, or none.
+If an id exists already:
+  append     the load fails, and nothing is stored
+  merge      the whole row is replaced
+  overwrite  no matter: all rows of the type are replaced by those of the files";
+
+const QUERY_EXAMPLES: &str = "\
+Examples:
+  omnigraph query airline --text 'query n() { match { $a: Airport } return { count($a) } }'
+  omnigraph query airline -f airline.gq --name in_state --param state='\"CA\"'
+  omnigraph query airline -f airline.gq --name busy --param least=100 --output json > busy.json
+  omnigraph query airline < one.gq
+
+A parameter's value is JSON: a text stands in quotes, within the shell's quotes.
+In JSON output integers beyond 2^53-1 are strings, so that no reader rounds them.";
+
+/// `graph ...`
+#[derive(Debug, Subcommand)]
+pub(crate) enum GraphCommand {
+    /// Make a graph with a schema
+    #[command(after_help = "\
+Example:
+  omnigraph graph create airline --schema airline.pg
+
+A schema declares node and edge types:
+  node Airport { iata: String @key  name: String? }
+  edge Route: Airport -> Airport { count: I64  @key(src, dst) }")]
+    Create(CreateArguments),
+    /// List the graphs of the server
+    List,
+    /// Show one graph
+    Show {
+        /// Its name
+        name: GraphName,
+    },
+}
+
+/// `graph create`
+#[derive(Debug, Args)]
+pub(crate) struct CreateArguments {
+    /// Its name: a-z, 0-9, '_' and '-'
+    pub(crate) name: GraphName,
+    /// The schema's file; '-' is the standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: PathBuf,
+    /// Idempotency key, to send a request again whose answer was lost
+    #[arg(long, value_name = "ULID", value_parser = parse_id::<OperationId>)]
+    pub(crate) operation_id: Option<OperationId>,
+}
+
+/// `schema ...`
+#[derive(Debug, Subcommand)]
+pub(crate) enum SchemaCommand {
+    /// Print the schema as it was accepted
+    Show {
+        /// The graph
+        graph: GraphName,
+        /// The branch
+        #[arg(long, default_value = "main")]
+        branch: BranchName,
+    },
+}
+
+/// `load`
+#[derive(Debug, Args)]
+pub(crate) struct LoadArguments {
+    /// The graph
+    pub(crate) graph: GraphName,
+    /// The files; '-' is the standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// What to do with ids that exist already
+    #[arg(long, value_enum)]
+    pub(crate) mode: Mode,
+    /// The node or edge type of the rows; NDJSON lines name it themselves
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) type_name: Option<String>,
+    /// The branch
+    #[arg(long, default_value = "main")]
+    pub(crate) branch: BranchName,
+    /// The files' format, where their names do not tell it
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
+    /// Load a column under another name, such as origin=src; may be repeated
+    #[arg(long, value_name = "COLUMN=PROPERTY")]
+    pub(crate) rename: Vec<Rename>,
+    /// Load only these columns, by their names in the files
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub(crate) select: Vec<String>,
+    /// Leave these columns out, by their names in the files
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub(crate) skip_column: Vec<String>,
+    /// Texts that mean null in CSV, besides the empty cell
+    #[arg(long, value_name = "TEXT", value_delimiter = ',')]
+    pub(crate) null_values: Vec<String>,
+    /// Rows sent at once
+    #[arg(long, value_name = "ROWS", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) batch_rows: u32,
+    /// Idempotency key, to send a load again whose answer was lost
+    #[arg(long, value_name = "ULID", value_parser = parse_id::<OperationId>)]
+    pub(crate) operation_id: Option<OperationId>,
+    /// Load only if the branch's head is still this commit
+    #[arg(long, value_name = "COMMIT", value_parser = parse_id::<CommitId>)]
+    pub(crate) expected_head: Option<CommitId>,
+    /// What to do if another writer comes first [default: append and merge retry, overwrite fails]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) on_conflict: Option<Conflict>,
+    /// Check everything and commit nothing
+    #[arg(long)]
+    pub(crate) validate_only: bool,
+    /// Whether progress is shown; auto shows it on a terminal
+    #[arg(long, value_enum, default_value_t = Progress::Auto)]
+    pub(crate) progress: Progress,
+}
+
+/// What a load does with ids that exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// The load fails
+    Append,
+    /// The whole row is replaced
+    Merge,
+    /// All rows of the type are replaced
+    Overwrite,
+}
+
+impl Mode {
+    /// The mode, in the client's words.
+    pub(crate) fn client(self) -> LoadMode {
+        match self {
+            Self::Append => LoadMode::Append,
+            Self::Merge => LoadMode::Merge,
+            Self::Overwrite => LoadMode::Overwrite,
+        }
+    }
+}
+
+/// What a load does if another writer comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Conflict {
+    /// The load fails
+    Fail,
+    /// The load is validated again on the new state
+    Retry,
+}
+
+impl Conflict {
+    /// The choice, in the client's words.
+    pub(crate) fn client(choice: Option<Self>) -> OnConflict {
+        match choice {
+            None => OnConflict::ByMode,
+            Some(Self::Fail) => OnConflict::Fail,
+            Some(Self::Retry) => OnConflict::Retry,
+        }
+    }
+}
+
+/// Whether progress is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Progress {
+    /// On a terminal
+    Auto,
+    /// Never
+    Never,
+}
+
+/// `query`
+#[derive(Debug, Args)]
+pub(crate) struct QueryArguments {
+    /// The graph
+    pub(crate) graph: GraphName,
+    /// The query's text; without it and -f the standard input is read
+    #[arg(long, conflicts_with = "file")]
+    pub(crate) text: Option<String>,
+    /// A file of queries
+    #[arg(short, long)]
+    pub(crate) file: Option<PathBuf>,
+    /// Which query of the text to run, where there are several
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// A parameter and its value as JSON, such as n=5 or code='"OSL"'; may be repeated
+    #[arg(long, value_name = "NAME=JSON")]
+    pub(crate) param: Vec<Param>,
+    /// The branch
+    #[arg(long, default_value = "main", conflicts_with = "at_commit")]
+    pub(crate) branch: BranchName,
+    /// Read an older commit
+    #[arg(long, value_name = "COMMIT", value_parser = parse_id::<CommitId>)]
+    pub(crate) at_commit: Option<CommitId>,
+}
+
+/// One `--param`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Param {
+    /// The parameter's name, without `$`.
+    pub(crate) name: String,
+    /// Its value, a JSON text.
+    pub(crate) json: String,
+}
+
+impl FromStr for Param {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((name, json)) = text.split_once('=') else {
+            return Err("write it as <name>=<JSON value>, such as n=5".to_owned());
+        };
+        let name = name.strip_prefix('$').unwrap_or(name);
+        match serde_json::from_str::<serde::de::IgnoredAny>(json) {
+            Ok(_) => Ok(Self { name: name.to_owned(), json: json.to_owned() }),
+            Err(_) => {
+                let quoted = serde_json::Value::from(json);
+                Err(format!("{json} is not JSON; a text is written in quotes: --param '{name}={quoted}'"))
+            }
+        }
+    }
+}
+
+/// `log`
+#[derive(Debug, Args)]
+pub(crate) struct LogArguments {
+    /// The graph
+    pub(crate) graph: GraphName,
+    /// The branch
+    #[arg(long, default_value = "main")]
+    pub(crate) branch: BranchName,
+    /// Most commits
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: u32,
+}
+
+/// `operation`
+#[derive(Debug, Args)]
+pub(crate) struct OperationArguments {
+    /// The graph
+    pub(crate) graph: GraphName,
+    /// The operation's id
+    #[arg(value_parser = parse_id::<OperationId>)]
+    pub(crate) operation_id: OperationId,
+    /// The branch that it was sent for
+    #[arg(long, default_value = "main")]
+    pub(crate) branch: BranchName,
+}
+
+/// An id of the server.
+fn parse_id<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| "an id is 26 letters and digits, such as 01JZ8Q6Y3V5B7N9D1F3H5K7M9P".to_owned())
+}
+
+/// `500ms`, `30s`, `10m`, `2h`; a number alone is seconds.
+fn parse_timeout(text: &str) -> Result<Timeout, String> {
+    let digits = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let milliseconds_each = match unit {
+        "ms" => Some(1),
+        "" | "s" => Some(1_000),
+        "m" => Some(60_000),
+        "h" => Some(3_600_000),
+        _ => None,
+    };
+    let milliseconds = number
+        .parse::<u64>()
+        .ok()
+        .zip(milliseconds_each)
+        .and_then(|(number, each)| number.checked_mul(each))
+        .filter(|milliseconds| *milliseconds > 0);
+    match milliseconds {
+        Some(milliseconds) => Ok(Timeout::After(Duration::from_millis(milliseconds))),
+        None => Err("write a number and ms, s, m or h, such as 30s".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! `graph create`, `graph list`, `graph show` and `schema show`.
+
+use omnigraph_client::{Client, GraphInfo, NewGraph, PageRequest, ReadAt};
+use omnigraph_lang::date::format_datetime;
+use omnigraph_types::{BranchName, GraphName};
+use serde_json::{Value, json};
+
+use super::Session;
+use crate::arguments::CreateArguments;
+use crate::error::CliError;
+use crate::output::{Output, print_list, print_record};
+
+/// Pages that a list reads at most; more graphs than that are no list for a terminal.
+const PAGES_MAX: usize = 1_000;
+
+/// Makes a graph.
+pub(crate) async fn create(session: &Session, arguments: CreateArguments, schema: String) -> Result<(), CliError> {
+    let operation_id = arguments.operation_id.unwrap_or_else(Client::mint_operation_id);
+    let graph = NewGraph { name: arguments.name, schema, operation_id };
+    let text = graph.schema.clone();
+    let (info, _) =
+        session.client.create_graph(graph).await.map_err(|error| CliError::Schema { error, text, operation_id })?;
+    print(session, &info)
+}
+
+/// Lists all graphs.
+pub(crate) async fn list(session: &Session) -> Result<(), CliError> {
+    let mut rows = Vec::new();
+    let mut page = PageRequest::default();
+    for _ in 0..PAGES_MAX {
+        let graphs = session.client.list_graphs(page).await?;
+        rows.extend(
+            graphs
+                .items
+                .iter()
+                .map(|graph| vec![json!(graph.name), json!(graph.head.to_string()), json!(time(graph.created_ms))]),
+        );
+        if graphs.next.is_empty() {
+            break;
+        }
+        page = PageRequest { size: 0, token: graphs.next };
+    }
+    session.print(|out| print_list(session.output, &["graph", "head", "created"], &rows, out))
+}
+
+/// Shows one graph.
+pub(crate) async fn show(session: &Session, name: &GraphName) -> Result<(), CliError> {
+    print(session, &session.client.get_graph(name).await?)
+}
+
+/// Shows the schema of a branch.
+pub(crate) async fn schema(session: &Session, graph: &GraphName, branch: BranchName) -> Result<(), CliError> {
+    let schema = session.client.get_schema(graph, &ReadAt::Branch(branch)).await?;
+    session.print(|out| match session.output {
+        Output::Table => Ok(writeln!(out, "{}", schema.source.trim_end())?),
+        Output::Json | Output::Csv => {
+            let contract: Value = serde_json::from_str(&schema.contract_json).unwrap_or(Value::Null);
+            let fields = [
+                ("commit", json!(schema.commit.id.to_string())),
+                ("hash", json!(schema.hash)),
+                ("source", json!(schema.source)),
+                ("contract", contract),
+            ];
+            print_record(session.output, &fields, out)
+        }
+    })
+}
+
+fn print(session: &Session, graph: &GraphInfo) -> Result<(), CliError> {
+    let fields = [
+        ("graph", json!(graph.name)),
+        ("id", json!(graph.id.to_string())),
+        ("created", json!(time(graph.created_ms))),
+        ("head", json!(graph.head.to_string())),
+        ("schema", json!(graph.schema_hash)),
+        ("storage_format", json!(graph.storage_format)),
+    ];
+    session.print(|out| print_record(session.output, &fields, out))
+}
+
+/// A moment as text.
+pub(crate) fn time(milliseconds: u64) -> String {
+    format_datetime(i64::try_from(milliseconds).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,103 @@
+//! `log` and `operation`.
+
+use omnigraph_client::{Commit, OperationState, PageRequest, TypeCounts};
+use serde_json::{Value, json};
+
+use super::Session;
+use super::graph::time;
+use crate::arguments::{LogArguments, OperationArguments};
+use crate::error::CliError;
+use crate::output::{Output, count, print_list, print_record};
+use crate::report::reason;
+
+/// Lists the newest commits of a branch.
+pub(crate) async fn log(session: &Session, arguments: &LogArguments) -> Result<(), CliError> {
+    let wanted = usize::try_from(arguments.limit).unwrap_or(usize::MAX);
+    let mut commits: Vec<Commit> = Vec::new();
+    let mut page = PageRequest { size: arguments.limit, token: String::new() };
+    // Every page but the last has at least one commit, so the limit bounds the pages as well.
+    while commits.len() < wanted {
+        let next = session.client.list_commits(&arguments.graph, &arguments.branch, page).await?;
+        let ended = next.next.is_empty() || next.items.is_empty();
+        commits.extend(next.items);
+        if ended {
+            break;
+        }
+        page = PageRequest { size: arguments.limit, token: next.next };
+    }
+    commits.truncate(wanted);
+    let rows: Vec<Vec<Value>> = commits.iter().map(|commit| row(commit, session.output)).collect();
+    let columns = ["commit", "time", "kind", "actor", "changes", "operation"];
+    session.print(|out| print_list(session.output, &columns, &rows, out))
+}
+
+fn row(commit: &Commit, output: Output) -> Vec<Value> {
+    vec![
+        json!(commit.id.to_string()),
+        json!(time(commit.time_ms)),
+        json!(commit.kind.as_str()),
+        json!(commit.actor),
+        changes(&commit.counts, output),
+        json!(commit.operation_id.to_string()),
+    ]
+}
+
+/// Rows changed by type: `Airport +3,376` for people, objects for programs.
+pub(crate) fn changes(counts: &[TypeCounts], output: Output) -> Value {
+    match output {
+        Output::Json => {
+            let object = |counts: &TypeCounts| {
+                json!({
+                    "type": counts.type_name, "inserted": counts.inserted, "updated": counts.updated,
+                    "deleted": counts.deleted, "total": counts.total,
+                })
+            };
+            counts.iter().map(object).collect()
+        }
+        Output::Table | Output::Csv => Value::from(counts.iter().map(change).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn change(counts: &TypeCounts) -> String {
+    let mut text = counts.type_name.clone();
+    for (sign, rows) in [("+", counts.inserted), ("~", counts.updated), ("-", counts.deleted)] {
+        if rows > 0 {
+            text.push_str(&format!(" {sign}{}", count(rows)));
+        }
+    }
+    text
+}
+
+/// Tells what became of an operation.
+pub(crate) async fn operation(session: &Session, arguments: &OperationArguments) -> Result<(), CliError> {
+    let operation = session.client.get_operation(&arguments.graph, &arguments.branch, arguments.operation_id).await?;
+    let mut fields = vec![("operation", json!(operation.id.to_string()))];
+    match &operation.state {
+        OperationState::Unknown => {
+            fields.push(("state", json!("unknown")));
+            fields.push(("next", json!("nothing of it is stored; it may be sent, again, under the same operation id")));
+        }
+        OperationState::InProgress => {
+            fields.push(("state", json!("in progress")));
+            fields.push(("next", json!("ask again")));
+        }
+        OperationState::Committed(receipt) => {
+            fields.push(("state", json!("committed")));
+            fields.push(("commit", json!(receipt.commit.as_ref().map(|commit| commit.id.to_string()))));
+            fields.push(("changes", changes(&receipt.counts, session.output)));
+        }
+        OperationState::RolledBack(failure) => {
+            fields.push(("state", json!("rolled back")));
+            fields.push(("reason", json!(reason(failure))));
+            fields.push(("message", json!(failure.message)));
+            fields.push(("next", json!("nothing of it is stored; it may be sent again under the same operation id")));
+        }
+        OperationState::InDoubt(failure) => {
+            fields.push(("state", json!("in doubt")));
+            fields.push(("reason", json!(reason(failure))));
+            fields.push(("message", json!(failure.message)));
+            fields.push(("next", json!("ask again; the next write to the branch settles it")));
+        }
+    }
+    session.print(|out| print_record(session.output, &fields, out))
+}

@@ -1,0 +1,50 @@
+//! `serve` and `server`.
+
+use omnigraph_server::{ServeArgs, ServeError, init_logging, serve as run_server, shutdown_signal};
+use serde_json::json;
+
+use super::Session;
+use crate::error::CliError;
+use crate::output::{Output, print_list, print_record};
+
+/// Runs a server until it is told to stop.
+pub(crate) async fn serve(arguments: ServeArgs) -> Result<(), CliError> {
+    let config = arguments.resolve().map_err(ServeError::from)?;
+    init_logging(config.log_format);
+    run_server(config, shutdown_signal()).await?;
+    Ok(())
+}
+
+/// Shows what the server is.
+pub(crate) async fn show(session: &Session) -> Result<(), CliError> {
+    let info = session.client.server_info().await?;
+    let limits: Vec<_> = info
+        .limits
+        .iter()
+        .map(|limit| {
+            vec![
+                json!(limit.name),
+                json!(limit.value),
+                json!(limit.default),
+                json!(limit.unit),
+                json!(limit.description),
+            ]
+        })
+        .collect();
+    let features: Vec<_> =
+        info.features.iter().filter(|feature| feature.enabled).map(|feature| feature.name.clone()).collect();
+    session.print(|out| {
+        let fields = [
+            ("version", json!(info.version)),
+            ("storage_format", json!(info.storage_format)),
+            ("features", json!(features)),
+        ];
+        print_record(session.output, &fields, out)?;
+        match session.output {
+            Output::Table | Output::Csv => {
+                print_list(session.output, &["limit", "value", "default", "unit", "what it bounds"], &limits, out)
+            }
+            Output::Json => Ok(()),
+        }
+    })
+}

@@ -1,0 +1,107 @@
+//! The one error of the command line: what failed, with what its report needs.
+
+use std::io;
+
+use omnigraph_client::ClientError;
+use omnigraph_types::{BranchName, GraphName, OperationId};
+use thiserror::Error;
+
+use crate::input::{InputError, Place};
+use crate::output::OutputError;
+
+/// Why a command did not do what it was asked for.
+#[derive(Debug, Error)]
+pub(crate) enum CliError {
+    /// The command line is wrong in a way that its grammar cannot tell.
+    #[error("{what}")]
+    Usage {
+        /// What is wrong and how it is written.
+        what: String,
+    },
+    /// A file cannot be read as rows.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A read failed.
+    #[error(transparent)]
+    Read(#[from] ClientError),
+    /// A query failed; its text shows where.
+    #[error("{error}")]
+    Query {
+        /// Why.
+        error: ClientError,
+        /// The query's text.
+        text: String,
+    },
+    /// A schema was refused; its text shows where.
+    #[error("{error}")]
+    Schema {
+        /// Why.
+        error: ClientError,
+        /// The schema's text.
+        text: String,
+        /// The operation.
+        operation_id: OperationId,
+    },
+    /// A load failed.
+    #[error("{}", .0.error)]
+    Load(Box<FailedLoad>),
+    /// Control-C while rows were sent.
+    #[error("interrupted: the load was given up before its end")]
+    Interrupted,
+    /// Control-C while the server was committing.
+    #[error("interrupted while the server was committing")]
+    InterruptedCommit(Box<Write>),
+    /// A result cannot be printed.
+    #[error(transparent)]
+    Output(OutputError),
+    /// Nobody reads the standard output any more, as after `| head`.
+    #[error("the standard output is closed")]
+    OutputClosed,
+    /// The server cannot run.
+    #[error(transparent)]
+    Serve(Box<omnigraph_server::ServeError>),
+}
+
+/// A load that the server refused, or that broke off.
+#[derive(Debug)]
+pub(crate) struct FailedLoad {
+    /// Why.
+    pub(crate) error: ClientError,
+    /// What was written to.
+    pub(crate) write: Write,
+    /// Where the rows of the error came from, by 1-based row of the stream.
+    pub(crate) places: Vec<(u64, Place)>,
+}
+
+/// A write whose outcome can be asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Write {
+    /// The graph.
+    pub(crate) graph: GraphName,
+    /// The branch.
+    pub(crate) branch: BranchName,
+    /// The operation.
+    pub(crate) operation_id: OperationId,
+}
+
+impl CliError {
+    /// A wrong command line.
+    pub(crate) fn usage(what: impl Into<String>) -> Self {
+        Self::Usage { what: what.into() }
+    }
+}
+
+impl From<omnigraph_server::ServeError> for CliError {
+    fn from(error: omnigraph_server::ServeError) -> Self {
+        Self::Serve(Box::new(error))
+    }
+}
+
+impl From<OutputError> for CliError {
+    fn from(error: OutputError) -> Self {
+        match error {
+            OutputError::Write(source) if source.kind() == io::ErrorKind::BrokenPipe => Self::OutputClosed,
+            OutputError::Write(_) | OutputError::Type { .. } => Self::Output(error),
+        }
+    }
+}

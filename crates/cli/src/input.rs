@@ -1,0 +1,215 @@
+//! Files on this machine, read as record batches whose columns are a type's properties.
+//!
+//! Why here and not in the server: a CSV file has no types, so its text is read against the declared types of the graph's schema before
+//! anything is sent, and a mistake is told with file, row and column. Parquet and Arrow files have types of their own: they are sent as they
+//! are and the server casts where no value changes.
+//!
+//! Invariants: every file of one load yields the same schema, checked on all files before the first row is read; at most one batch of each
+//! file is in memory; a column is never dropped unless the caller named it.
+
+mod arrow_file;
+mod columns;
+mod csv_file;
+mod error;
+mod meter;
+mod parquet_file;
+mod text;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use clap::ValueEnum;
+
+pub(crate) use columns::{ColumnChoice, ColumnPlan, Rename};
+pub(crate) use error::{InputError, Misuse};
+pub(crate) use meter::{Meter, Place};
+
+/// Files of one load: each stays open until it is read.
+const FILES_MAX: usize = 512;
+
+/// Name of the standard input among the files of a command line.
+pub(crate) const STANDARD_INPUT: &str = "-";
+
+/// How a file is encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Comma-separated text with a header line.
+    Csv,
+    /// Tab-separated text with a header line.
+    Tsv,
+    /// Parquet.
+    Parquet,
+    /// One JSON object per line; types may be mixed.
+    Ndjson,
+    /// Arrow IPC, the file or the stream format.
+    Arrow,
+}
+
+impl Format {
+    /// The format that a file's name promises.
+    pub(crate) fn of(path: &Path) -> Result<Self, InputError> {
+        let extension = path.extension().and_then(|text| text.to_str()).unwrap_or("").to_ascii_lowercase();
+        match extension.as_str() {
+            "csv" => Ok(Self::Csv),
+            "tsv" | "tab" => Ok(Self::Tsv),
+            "parquet" | "pq" => Ok(Self::Parquet),
+            "ndjson" | "jsonl" => Ok(Self::Ndjson),
+            "arrow" | "arrows" | "feather" | "ipc" => Ok(Self::Arrow),
+            _ => Err(InputError::FormatUnknown { file: path.to_owned() }),
+        }
+    }
+
+    /// The one format of all files.
+    pub(crate) fn of_all(files: &[PathBuf]) -> Result<Self, InputError> {
+        let first = files.first().ok_or(InputError::NoFiles)?;
+        let format = Self::of(first)?;
+        for file in &files[1..] {
+            if Self::of(file)? != format {
+                return Err(InputError::FormatsMixed { first: first.clone(), other: file.clone() });
+            }
+        }
+        Ok(format)
+    }
+}
+
+/// The type that the rows are of: its name, and its columns as the server declares them.
+#[derive(Debug, Clone)]
+pub(crate) struct TypeColumns {
+    /// Node or edge type.
+    pub(crate) name: String,
+    /// `id`, for edges `src` and `dst`, then the properties.
+    pub(crate) schema: SchemaRef,
+}
+
+/// How files are read.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadOptions {
+    /// Which columns are taken, and under which names.
+    pub(crate) columns: ColumnChoice,
+    /// Cell texts that mean null, besides the empty cell.
+    pub(crate) null_values: Vec<String>,
+    /// Rows of one batch.
+    pub(crate) batch_rows: usize,
+}
+
+/// Batches of one schema.
+pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, InputError>> + Send>;
+
+/// Rows with one schema: of one file, or of all files of a load.
+pub(crate) struct Table {
+    /// Schema of every batch.
+    pub(crate) schema: SchemaRef,
+    /// The rows.
+    pub(crate) batches: Batches,
+}
+
+/// Opens `files` as rows of `of`, having looked at the columns of each. `meter` counts what is read.
+pub(crate) fn open(
+    files: &[PathBuf],
+    format: Format,
+    of: &TypeColumns,
+    options: &ReadOptions,
+    meter: &Arc<Meter>,
+) -> Result<Table, InputError> {
+    check_files(files)?;
+    let mut tables = Vec::with_capacity(files.len());
+    for file in files {
+        tables.push((file.clone(), open_one(file, format, of, options, meter)?));
+    }
+    let schema = one_schema(&tables)?;
+    let meter = Arc::clone(meter);
+    let batches = tables.into_iter().flat_map(move |(file, table)| {
+        meter.enter(&file);
+        let meter = Arc::clone(&meter);
+        table.batches.inspect(move |batch| {
+            if let Ok(batch) = batch {
+                meter.add_rows(batch.num_rows() as u64);
+            }
+        })
+    });
+    Ok(Table { schema, batches: Box::new(batches) })
+}
+
+/// Refuses lists of files that cannot be one load, or cannot be opened.
+pub(crate) fn check_files(files: &[PathBuf]) -> Result<(), InputError> {
+    if files.is_empty() {
+        return Err(InputError::NoFiles);
+    }
+    if files.len() > FILES_MAX {
+        return Err(InputError::TooManyFiles { count: files.len() });
+    }
+    if files.len() > 1 && files.iter().any(|file| is_standard_input(file)) {
+        return Err(InputError::StandardInputNotAlone);
+    }
+    files.iter().filter(|file| !is_standard_input(file)).try_for_each(|file| open_file(file).map(|_| ()))
+}
+
+fn open_one(
+    file: &Path,
+    format: Format,
+    of: &TypeColumns,
+    options: &ReadOptions,
+    meter: &Arc<Meter>,
+) -> Result<Table, InputError> {
+    let seekable_only = matches!(format, Format::Parquet | Format::Arrow);
+    if seekable_only && is_standard_input(file) {
+        return Err(InputError::StandardInputUnsupported { format });
+    }
+    match format {
+        Format::Csv => csv_file::open(file, b',', of, options, meter),
+        Format::Tsv => csv_file::open(file, b'\t', of, options, meter),
+        Format::Parquet => parquet_file::open(file, of, options, meter),
+        Format::Arrow => arrow_file::open(file, of, options, meter),
+        Format::Ndjson => Err(InputError::NotATable { file: file.to_owned() }),
+    }
+}
+
+/// The schema that all files share; which two differ, and where, if they do not.
+fn one_schema(tables: &[(PathBuf, Table)]) -> Result<SchemaRef, InputError> {
+    let (first_file, first) = tables.first().ok_or(InputError::NoFiles)?;
+    for (file, table) in &tables[1..] {
+        let pairs = first.schema.fields().iter().zip(table.schema.fields());
+        let differing = pairs
+            .filter(|(a, b)| a.name() != b.name() || a.data_type() != b.data_type())
+            .map(|(a, b)| (a.name().clone(), format!("{} {}, {} {}", a.name(), a.data_type(), b.name(), b.data_type())))
+            .next();
+        if let Some((column, types)) = differing {
+            return Err(InputError::FilesDiffer { first: first_file.clone(), other: file.clone(), column, types });
+        }
+        if first.schema.fields().len() != table.schema.fields().len() {
+            let (longer, shorter) = if first.schema.fields().len() > table.schema.fields().len() {
+                (&first.schema, &table.schema)
+            } else {
+                (&table.schema, &first.schema)
+            };
+            let column = longer.field(shorter.fields().len()).name().clone();
+            let types = "only one of them has it".to_owned();
+            return Err(InputError::FilesDiffer { first: first_file.clone(), other: file.clone(), column, types });
+        }
+    }
+    Ok(Arc::clone(&first.schema))
+}
+
+/// Whether a file of the command line is the standard input.
+pub(crate) fn is_standard_input(file: &Path) -> bool {
+    file.as_os_str() == STANDARD_INPUT
+}
+
+/// Opens a file, or says which could not be opened and why.
+pub(crate) fn open_file(file: &Path) -> Result<File, InputError> {
+    File::open(file).map_err(|source| InputError::Open { file: file.to_owned(), source })
+}
+
+/// Bytes of a file, where they are known beforehand.
+pub(crate) fn bytes_of(file: &Path) -> Option<u64> {
+    if is_standard_input(file) {
+        return None;
+    }
+    std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len())
+}
+
+#[cfg(test)]
+mod tests;

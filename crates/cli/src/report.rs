@@ -1,0 +1,254 @@
+//! An error as a person wants it: what, where, what now.
+//!
+//! ```text
+//! READ_SET_CHANGED: table Route of branch main changed since it was captured
+//!   member    table:Route
+//!   expected  5
+//!   actual    6
+//! next: nothing was stored; read again, decide again, then send a new request
+//! ```
+
+use std::fmt::Write as _;
+
+use omnigraph_client::ClientError;
+use omnigraph_lang::error::render;
+use omnigraph_types::{Diagnostic, Effect, Failure, Problem, Retry, Violation};
+
+use crate::error::{CliError, FailedLoad, Write};
+use crate::input::{Misuse, Place};
+
+/// The whole text that goes to the standard error.
+pub(crate) fn text(error: &CliError) -> String {
+    match error {
+        CliError::Usage { what } => format!("error: {what}\n\nFor more information, try '--help'.\n"),
+        CliError::Input(input) => match input.misuse() {
+            Misuse::CommandLine => format!("error: {input}\n"),
+            Misuse::Data => format!("error: {input}\nnext: nothing was stored; correct the file and load again\n"),
+        },
+        CliError::Read(error) => Report::new(error).read(),
+        CliError::Query { error, text } => Report::new(error).with_text(text).read(),
+        CliError::Schema { error, text, operation_id } => {
+            let again = format!("omnigraph graph create ... --operation-id {operation_id}");
+            Report::new(error).with_text(text).write(&again, None)
+        }
+        CliError::Load(failed) => {
+            let FailedLoad { error, write, places } = failed.as_ref();
+            let again = format!("the load with --operation-id {}", write.operation_id);
+            Report::new(error).with_places(places).write(&again, Some(write))
+        }
+        CliError::Interrupted => format!("{error}\nnext: nothing was stored\n"),
+        CliError::InterruptedCommit(write) => {
+            format!("{error}\nnext: whether it is stored is not known yet; ask with\n  {}\n", ask(write))
+        }
+        CliError::Output(_) | CliError::OutputClosed | CliError::Serve(_) => format!("error: {error}\n"),
+    }
+}
+
+/// The reason's name on the wire, such as `READ_SET_CHANGED`.
+pub(crate) fn reason(failure: &Failure) -> String {
+    let status = omnigraph_wire::to_status(failure);
+    let reason = status.metadata().get(omnigraph_wire::REASON_TRAILER).and_then(|reason| reason.to_str().ok());
+    reason.unwrap_or("UNKNOWN").to_owned()
+}
+
+/// The command that asks for the outcome of a write.
+fn ask(write: &Write) -> String {
+    let branch = match write.branch.as_str() {
+        "main" => String::new(),
+        name => format!(" --branch '{name}'"),
+    };
+    format!("omnigraph operation {} {}{branch}", write.graph, write.operation_id)
+}
+
+/// What is known about a failed request.
+struct Report<'a> {
+    error: &'a ClientError,
+    failure: Failure,
+    source: Option<&'a str>,
+    places: &'a [(u64, Place)],
+}
+
+impl<'a> Report<'a> {
+    fn new(error: &'a ClientError) -> Self {
+        Self { error, failure: error.failure(), source: None, places: &[] }
+    }
+
+    fn with_text(self, source: &'a str) -> Self {
+        Self { source: Some(source), ..self }
+    }
+
+    fn with_places(self, places: &'a [(u64, Place)]) -> Self {
+        Self { places, ..self }
+    }
+
+    /// The report of a read: whether something was stored is no question.
+    fn read(&self) -> String {
+        let mut out = self.what_and_where();
+        match self.failure.retry {
+            // Its way out is told already.
+            _ if matches!(self.error, ClientError::Connect { .. }) => {}
+            Retry::SameRequest => out.push_str("next: try again\n"),
+            Retry::AfterReread => out.push_str("next: read again, then decide again\n"),
+            Retry::Never => {}
+        }
+        out
+    }
+
+    /// The report of a write. `again` says how the same request is sent again.
+    fn write(&self, again: &str, write: Option<&Write>) -> String {
+        let mut out = self.what_and_where();
+        if let ClientError::Connect { .. } = self.error {
+            return out;
+        }
+        let next = match (self.failure.effect, self.failure.retry) {
+            (Effect::None, Retry::SameRequest) => format!("nothing was stored; send it again: {again}"),
+            (Effect::None, Retry::AfterReread) => {
+                "nothing was stored; read again, decide again, then send a new request".to_owned()
+            }
+            (Effect::None, Retry::Never) => "nothing was stored".to_owned(),
+            (Effect::Committed, _) => "it is stored".to_owned(),
+            (Effect::Unknown, _) => {
+                format!("whether it was stored is not known; send it again, which is safe: {again}")
+            }
+        };
+        let _ = writeln!(out, "next: {next}");
+        if let (Effect::Unknown, Some(write)) = (self.failure.effect, write) {
+            let _ = writeln!(out, "  or ask: {}", ask(write));
+        }
+        out
+    }
+
+    fn what_and_where(&self) -> String {
+        let mut out = match self.error {
+            ClientError::Failed(_) => format!("{}: {}\n", reason(&self.failure), self.failure.message),
+            ClientError::Url { .. }
+            | ClientError::Connect { .. }
+            | ClientError::Broken { .. }
+            | ClientError::Arrow { .. }
+            | ClientError::Answer { .. } => format!("error: {}\n", self.error),
+        };
+        if let ClientError::Connect { .. } = self.error {
+            out.push_str("next: start a server with `omnigraph serve --root <folder>`, or name another with --url\n");
+        }
+        let diagnostics = match &self.failure.problem {
+            Problem::QueryInvalid { diagnostics } | Problem::SchemaInvalid { diagnostics } => diagnostics.as_slice(),
+            _ => &[],
+        };
+        match self.source {
+            Some(source) => diagnostics.iter().for_each(|diagnostic| out.push_str(&render(diagnostic, source))),
+            None => diagnostics.iter().for_each(|diagnostic| out.push_str(&line(diagnostic))),
+        }
+        let details = details(&self.failure.problem);
+        let width = details.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        for (name, value) in &details {
+            let _ = writeln!(out, "  {name:width$}  {value}");
+        }
+        for (row, place) in self.places {
+            let _ = writeln!(out, "  row {row} of the load is row {} of {}", place.row, place.file.display());
+        }
+        out
+    }
+}
+
+fn line(diagnostic: &Diagnostic) -> String {
+    let place = diagnostic.span.map(|span| format!(" (line {}, column {})", span.line, span.column));
+    format!("  {}{}: {}\n", diagnostic.code, place.unwrap_or_default(), diagnostic.message)
+}
+
+/// The fields of a problem that its message may not hold, as names and values.
+fn details(problem: &Problem) -> Vec<(&'static str, String)> {
+    match problem {
+        Problem::ReadSetChanged { branch, member, expected, actual } => vec![
+            ("branch", branch.to_string()),
+            ("member", member.clone()),
+            ("expected", expected.clone()),
+            ("actual", actual.clone()),
+        ],
+        Problem::CommitContention { attempts, winner } => {
+            let winner = winner.map(|commit| ("winner", commit.to_string()));
+            std::iter::once(("attempts", attempts.to_string())).chain(winner).collect()
+        }
+        Problem::HeadMismatch { expected, actual } => {
+            vec![("expected", expected.to_string()), ("actual", actual.to_string())]
+        }
+        Problem::RecoveryRequired { operation_id, branch, writer, phase, reason } => vec![
+            ("operation", operation_id.to_string()),
+            ("branch", branch.to_string()),
+            ("writer", writer.clone()),
+            ("phase", phase.letter().to_owned()),
+            ("reason", reason.clone()),
+        ],
+        Problem::KeyConflict { type_name, ids, total, .. } => {
+            vec![("type", type_name.clone()), ("ids", listed(ids, *total))]
+        }
+        Problem::ConstraintViolation { violations, total } => {
+            let shown = violations.iter().map(|violation| (violation.kind.as_str(), violated(violation)));
+            let more = total.saturating_sub(violations.len() as u64);
+            shown.chain((more > 0).then(|| ("and", format!("{more} more")))).collect()
+        }
+        Problem::MergeConflicts { conflicts, total } => {
+            let shown = conflicts.iter().map(|conflict| {
+                ("conflict", format!("{} {:?}: {}", conflict.type_name, conflict.entity, conflict.kind))
+            });
+            let more = total.saturating_sub(conflicts.len() as u64);
+            shown.chain((more > 0).then(|| ("and", format!("{more} more")))).collect()
+        }
+        Problem::SchemaUnsupported { steps } => steps.iter().map(|step| ("step", step.clone())).collect(),
+        Problem::LiveBranches { branches } => vec![("branches", branches.join(", "))],
+        Problem::ResourceLimit { limit, value, asked } => {
+            vec![("limit", limit.clone()), ("value", value.to_string()), ("asked", asked.to_string())]
+        }
+        Problem::InvalidRequest { field } => vec![("field", field.clone())],
+        Problem::ParamInvalid { parameter } => vec![("parameter", parameter.clone())],
+        Problem::LoadInvalid { type_name, row, column } => {
+            let fields =
+                [("type", type_name.clone()), ("row", row.map(|row| row.to_string())), ("column", column.clone())];
+            fields.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+        }
+        Problem::OperationIdReused { first_digest, commit } => {
+            let commit = commit.map(|commit| ("commit", commit.to_string()));
+            std::iter::once(("first digest", first_digest.clone())).chain(commit).collect()
+        }
+        Problem::TableOccupied { table, expected, found } => {
+            vec![("table", table.clone()), ("expected", expected.clone()), ("found", found.clone())]
+        }
+        Problem::StorageFormat { found, supported } => {
+            vec![("found", found.to_string()), ("supported", supported.to_string())]
+        }
+        Problem::Corrupt { object, expected } | Problem::InvariantViolation { object, expected } => {
+            vec![("object", object.clone()), ("expected", expected.clone())]
+        }
+        Problem::QueryInvalid { .. }
+        | Problem::SchemaInvalid { .. }
+        | Problem::NotFound { .. }
+        | Problem::AlreadyExists { .. }
+        | Problem::OperationRolledBack { .. }
+        | Problem::Unimplemented { .. }
+        | Problem::Unauthenticated
+        | Problem::PermissionDenied { .. }
+        | Problem::StorageUnavailable
+        | Problem::DeadlineExceeded
+        | Problem::Cancelled
+        | Problem::Internal => Vec::new(),
+    }
+}
+
+fn listed(ids: &[String], total: u64) -> String {
+    let more = total.saturating_sub(ids.len() as u64);
+    let shown: Vec<String> = ids.iter().map(|id| format!("{id:?}")).collect();
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{rest}", shown.join(", "))
+}
+
+fn violated(violation: &Violation) -> String {
+    let entity = violation.entity.as_ref().map(|id| format!(" {id:?}")).unwrap_or_default();
+    let properties = match violation.properties.as_slice() {
+        [] => String::new(),
+        names => format!(".{}", names.join(",")),
+    };
+    let row = violation.source_row.map(|row| format!(" (row {row})")).unwrap_or_default();
+    format!("{}{properties}{entity}{row}: {}", violation.type_name, violation.message)
+}
+
+#[cfg(test)]
+mod tests;
