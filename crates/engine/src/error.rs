@@ -33,7 +33,7 @@ pub(crate) enum EngineError {
     Query(#[from] QueryError),
     /// The write protocol refused, with everything a client needs.
     #[error("{0}")]
-    Refused(Failure),
+    Refused(Box<Failure>),
     /// A temporary file failed.
     #[error("{action} failed in the spill directory")]
     Spill {
@@ -138,7 +138,7 @@ pub(crate) enum EngineError {
 
 impl From<Failure> for EngineError {
     fn from(failure: Failure) -> Self {
-        Self::Refused(failure)
+        Self::Refused(Box::new(failure))
     }
 }
 
@@ -156,7 +156,7 @@ impl EngineError {
             Self::Catalog(error) => error.failure(),
             Self::Storage(error) => error.failure(),
             Self::Query(error) => error.failure(),
-            Self::Refused(failure) => failure,
+            Self::Refused(failure) => *failure,
             Self::Spill { .. } => {
                 let message =
                     "the server's disk for spilled data cannot be written or read: free space there, then resend";

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray, Int64Array, ListArray, StringArray, new_null_array};
+use arrow::array::{ArrayRef, BooleanArray, Int64Array, ListArray, StringArray, new_null_array};
 use arrow::datatypes::Int32Type;
 use omnigraph_types::{BranchName, GraphId};
 use proptest::prelude::{any, prop_assert_eq, prop_assert_ne, proptest};
@@ -44,7 +44,7 @@ proptest! {
             Arc::new(BooleanArray::from(flags)),
         ];
         for array in columns {
-            prop_assert_eq!(digest_of(&[array.clone()]), digest_of(&cut(&array, at)));
+            prop_assert_eq!(digest_of(std::slice::from_ref(&array)), digest_of(&cut(&array, at)));
         }
     }
 
@@ -70,7 +70,7 @@ fn a_column_left_out_equals_a_column_of_nulls() {
     absent.add_nulls(3);
     let mut present = ColumnDigest::default();
     present.add(nulls.as_ref()).unwrap();
-    present.add(Int64Array::from(Vec::<i64>::new()).slice(0, 0).as_ref() as &dyn Array).unwrap();
+    present.add(&Int64Array::from(Vec::<i64>::new())).unwrap();
     let head = || DigestHead { graph: GraphId::default_for_test(), branch: &BranchName::Main, mode: LoadMode::Append };
     let of = |column| load_digest(head(), [DigestStream { type_name: "P", columns: vec![("c", column)] }].into_iter());
     assert_eq!(of(&absent), of(&present));

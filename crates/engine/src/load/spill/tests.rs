@@ -79,7 +79,7 @@ fn a_partition_larger_than_the_budget_is_read_in_passes() {
     let mut pool = SpillPool::new(None, 96 * 8);
     let id = pool.add();
     for row in 0..64_u64 {
-        pool.set_mut(id).push(u128::from(row) << 100, row);
+        pool.set_mut(id).push(u128::from(row) << 116, row);
     }
     pool.relieve().unwrap();
     assert!(pool.set(id).file_bytes >= 64 * RECORD_BYTES as u64);

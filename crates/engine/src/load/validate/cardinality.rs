@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 
 use omnigraph_lang::schema::Cardinality;
+use omnigraph_storage::Table;
 use omnigraph_types::{ConstraintKind, TableId};
 
-use crate::error::{Result, quote};
+use crate::error::{EngineError, Result, quote};
 use crate::load::LoadMode;
 use crate::load::findings::{Findings, Rule};
 use crate::load::spill::{Record, SetId, SliceReader};
@@ -14,7 +15,7 @@ use crate::load::validate::committed::{BitFilter, Sought, visit};
 use crate::load::validate::keys::FingerprintMap;
 use crate::load::validate::naming::{Lowest, texts};
 use crate::load::validate::{LOOKUP_ROWS_MAX, Tables, Validator};
-use crate::schema::SRC;
+use crate::schema::{ID, SRC};
 
 /// Tag of a source that no added edge leaves.
 const NO_ROW: u64 = u64::MAX;
@@ -31,6 +32,15 @@ struct Parts {
     /// Where the sources' own type is replaced: the nodes there will be. Others are deleted by this load and exempt.
     alive: Option<SetId>,
     card: Cardinality,
+}
+
+/// Committed edges that a merge replaces.
+#[derive(Debug, Default)]
+struct Replaced {
+    /// Fingerprints of their ids, and of the load's other ids.
+    ids: HashSet<u128>,
+    /// Their sources, if the load is small.
+    sources: HashSet<String>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -102,70 +112,32 @@ impl Validator {
 
     /// Fills in the edges that go and those that stay.
     async fn committed_edges(&mut self, id: TableId, parts: &Parts, tables: &mut Tables<'_>) -> Result<()> {
-        let table = tables.get(id).await?;
-        let columns = ["id".to_owned(), "src".to_owned()];
-        let (hasher, removed, kept) = (self.hasher, parts.removed, parts.kept);
         if self.mode == LoadMode::Overwrite {
-            // All committed edges go. That can only leave a source with too few.
-            if parts.card.min > 0 {
-                let pool = &mut self.pool;
-                visit(&table, &columns[1..], Sought::All, |batch| {
-                    let sources = texts(batch, 0)?.iter().flatten();
-                    sources.for_each(|source| pool.set_mut(removed).push(hasher.text(source), NO_ROW));
-                    pool.relieve()
-                })
-                .await?;
-            }
-            return Ok(());
+            return self.removed_by_overwrite(id, parts, tables).await;
         }
-        let rows = self.staged(id)?.rows;
-        let mut old_sources = HashSet::new();
-        let mut replaced = HashSet::new();
+        let table = tables.get(id).await?;
+        let mut replaced = Replaced::default();
         if self.mode == LoadMode::Merge && self.replaced.get(&id).is_some_and(|&count| count > 0) {
-            replaced = self.in_memory(self.staged(id)?.sets.ids).await?;
-            let sought = match rows {
-                0..=LOOKUP_ROWS_MAX => {
-                    let values = self.staged_texts(id, crate::schema::ID, &table, |_| true).await?;
-                    Sought::Texts { column: "id".to_owned(), values }
-                }
-                _ => Sought::All,
-            };
-            let pool = &mut self.pool;
-            visit(&table, &columns, sought, |batch| {
-                let (ids, sources) = (texts(batch, 0)?, texts(batch, 1)?);
-                for (id, source) in ids.iter().flatten().zip(sources.iter().flatten()) {
-                    if replaced.contains(&hasher.text(id)) {
-                        pool.set_mut(removed).push(hasher.text(source), NO_ROW);
-                        if rows <= LOOKUP_ROWS_MAX {
-                            old_sources.insert(source.to_owned());
-                        }
-                    }
-                }
-                pool.relieve()
-            })
-            .await?;
+            replaced = self.removed_by_merge(id, parts, &table).await?;
         }
-        let sought = match rows {
-            0..=LOOKUP_ROWS_MAX => {
-                let mut values = self.staged_texts(id, SRC, &table, |_| true).await?;
-                values.extend(old_sources);
-                Sought::Texts { column: "src".to_owned(), values }
-            }
-            _ => Sought::All,
-        };
-        let filter = BitFilter::over(&self.pool, &[parts.added, removed])?;
-        let pool = &mut self.pool;
-        // A text that is sought twice brings its edges once per chunk of the look-up.
-        let mut sought = sought;
-        if let Sought::Texts { values, .. } = &mut sought {
+        let sought = if self.staged(id)?.rows <= LOOKUP_ROWS_MAX {
+            let mut values = self.staged_texts(id, SRC, &table, |_| true).await?;
+            values.extend(replaced.sources);
+            // A text that is sought twice could bring its edges twice.
             values.sort();
             values.dedup();
-        }
-        visit(&table, &columns, sought, |batch| {
+            Sought::Texts { column: "src".to_owned(), values }
+        } else {
+            Sought::All
+        };
+        let filter = BitFilter::over(&self.pool, &[parts.added, parts.removed])?;
+        let (hasher, kept, pool) = (self.hasher, parts.kept, &mut self.pool);
+        visit(&table, &["id".to_owned(), "src".to_owned()], sought, |batch| {
             let (ids, sources) = (texts(batch, 0)?, texts(batch, 1)?);
             for (id, source) in ids.iter().flatten().zip(sources.iter().flatten()) {
                 let fingerprint = hasher.text(source);
-                if filter.may_hold(fingerprint) && (replaced.is_empty() || !replaced.contains(&hasher.text(id))) {
+                let stays = replaced.ids.is_empty() || !replaced.ids.contains(&hasher.text(id));
+                if filter.may_hold(fingerprint) && stays {
                     pool.set_mut(kept).push(fingerprint, NO_ROW);
                 }
             }
@@ -174,13 +146,56 @@ impl Validator {
         .await
     }
 
+    /// All committed edges go. That can only leave a source with too few.
+    async fn removed_by_overwrite(&mut self, id: TableId, parts: &Parts, tables: &mut Tables<'_>) -> Result<()> {
+        if parts.card.min == 0 {
+            return Ok(());
+        }
+        let table = tables.get(id).await?;
+        let (hasher, removed, pool) = (self.hasher, parts.removed, &mut self.pool);
+        visit(&table, &["src".to_owned()], Sought::All, |batch| {
+            let sources = texts(batch, 0)?.iter().flatten();
+            sources.for_each(|source| pool.set_mut(removed).push(hasher.text(source), NO_ROW));
+            pool.relieve()
+        })
+        .await
+    }
+
+    /// Committed edges whose ids the load holds go; the sources that they leave are touched.
+    async fn removed_by_merge(&mut self, id: TableId, parts: &Parts, table: &Table) -> Result<Replaced> {
+        let staged = self.staged(id)?;
+        let (rows, set) = (staged.rows, staged.sets.ids);
+        let ids = self.in_memory(set).await?;
+        let sought = if rows <= LOOKUP_ROWS_MAX {
+            Sought::Texts { column: "id".to_owned(), values: self.staged_texts(id, ID, table, |_| true).await? }
+        } else {
+            Sought::All
+        };
+        let mut sources = HashSet::new();
+        let (hasher, removed, pool) = (self.hasher, parts.removed, &mut self.pool);
+        visit(table, &["id".to_owned(), "src".to_owned()], sought, |batch| {
+            let (edges, froms) = (texts(batch, 0)?, texts(batch, 1)?);
+            for (edge, source) in edges.iter().flatten().zip(froms.iter().flatten()) {
+                if ids.contains(&hasher.text(edge)) {
+                    pool.set_mut(removed).push(hasher.text(source), NO_ROW);
+                    if rows <= LOOKUP_ROWS_MAX {
+                        sources.insert(source.to_owned());
+                    }
+                }
+            }
+            pool.relieve()
+        })
+        .await?;
+        Ok(Replaced { ids, sources })
+    }
+
     async fn refuse_counts(
         &self,
         id: TableId,
         card: Cardinality,
         broken: &Lowest,
         tables: &mut Tables<'_>,
-    ) -> Result<crate::error::EngineError> {
+    ) -> Result<EngineError> {
         let table = tables.get(id).await?;
         let plan = self.staged(id)?.plan.clone();
         let mut named: HashMap<u128, String> = HashMap::new();

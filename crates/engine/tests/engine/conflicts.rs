@@ -1,0 +1,92 @@
+//! Loads beside each other.
+
+use omnigraph_engine::{LoadMode, OnConflict};
+use omnigraph_types::{ConstraintKind, Problem};
+
+use crate::support::{SPEC, append, edge, graph, ids, kind_and_row, overwrite, p, request, rows};
+
+#[tokio::test]
+async fn append_takes_its_base_at_the_end() {
+    let (_root, graph) = graph(SPEC).await;
+    let mut load = graph.begin_load(request(LoadMode::Append)).await.unwrap();
+    load.write_ndjson([p("a"), edge("Knows", "a", "b", "e")].concat().as_bytes()).await.unwrap();
+    append(&graph, &p("b")).await.unwrap();
+    load.finish().await.unwrap();
+    assert_eq!((ids(&graph, "P").await.len(), rows(&graph, "Knows").await.len()), (2, 1));
+}
+
+#[tokio::test]
+async fn append_meets_the_key_that_another_load_wrote_meanwhile() {
+    let (_root, graph) = graph(SPEC).await;
+    let mut load = graph.begin_load(request(LoadMode::Append)).await.unwrap();
+    load.write_ndjson(p("a").as_bytes()).await.unwrap();
+    append(&graph, &p("a")).await.unwrap();
+    assert!(matches!(load.finish().await.unwrap_err().problem, Problem::KeyConflict { .. }));
+}
+
+#[tokio::test]
+async fn append_meets_the_end_that_another_load_dropped_meanwhile() {
+    let (_root, graph) = graph(SPEC).await;
+    append(&graph, &[p("a"), p("b")].concat()).await.unwrap();
+    let mut load = graph.begin_load(request(LoadMode::Append)).await.unwrap();
+    load.write_ndjson(edge("Knows", "a", "b", "e").as_bytes()).await.unwrap();
+    overwrite(&graph, &p("a")).await.unwrap();
+    assert_eq!(kind_and_row(load.finish().await), (ConstraintKind::OrphanEdge, Some(1)));
+}
+
+#[tokio::test]
+async fn overwrite_captures_its_base_at_the_beginning() {
+    let (_root, graph) = graph(SPEC).await;
+    append(&graph, &p("a")).await.unwrap();
+    let mut load = graph.begin_load(request(LoadMode::Overwrite)).await.unwrap();
+    assert_eq!(load.captured(), Some(graph.info().await.unwrap().head));
+    load.write_ndjson(p("b").as_bytes()).await.unwrap();
+    append(&graph, &p("c")).await.unwrap();
+    let failure = load.finish().await.unwrap_err();
+    assert!(matches!(&failure.problem, Problem::ReadSetChanged { member, .. } if member == "table:P"), "{failure:?}");
+    assert_eq!(ids(&graph, "P").await, ["a", "c"]);
+}
+
+#[tokio::test]
+async fn overwrite_meets_an_edge_that_another_load_added_meanwhile() {
+    let (_root, graph) = graph(SPEC).await;
+    append(&graph, &[p("a"), p("b")].concat()).await.unwrap();
+    let mut load = graph.begin_load(request(LoadMode::Overwrite)).await.unwrap();
+    load.write_ndjson(p("a").as_bytes()).await.unwrap();
+    append(&graph, &edge("Knows", "a", "b", "e")).await.unwrap();
+    let failure = load.finish().await.unwrap_err();
+    assert!(
+        matches!(&failure.problem, Problem::ReadSetChanged { member, .. } if member == "table:Knows"),
+        "{failure:?}"
+    );
+}
+
+#[tokio::test]
+async fn overwrite_that_asks_for_it_is_prepared_again() {
+    let (_root, graph) = graph(SPEC).await;
+    append(&graph, &p("a")).await.unwrap();
+    let mut stubborn = request(LoadMode::Overwrite);
+    stubborn.on_conflict = OnConflict::Retry;
+    let mut load = graph.begin_load(stubborn).await.unwrap();
+    load.write_ndjson(p("b").as_bytes()).await.unwrap();
+    append(&graph, &p("c")).await.unwrap();
+    load.finish().await.unwrap();
+    assert_eq!(ids(&graph, "P").await, ["b"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn loads_at_once_are_all_committed_and_one_key_only_once() {
+    let (_root, graph) = graph(SPEC).await;
+    let loads = (0..6).map(|at| {
+        let graph = graph.clone();
+        tokio::spawn(async move {
+            let own = append(&graph, &p(&format!("own{at}"))).await.is_ok();
+            let shared = append(&graph, &p("shared")).await.is_ok();
+            (own, shared)
+        })
+    });
+    let results: Vec<_> = futures::future::join_all(loads).await.into_iter().map(Result::unwrap).collect();
+    assert!(results.iter().all(|(own, _)| *own));
+    assert_eq!(results.iter().filter(|(_, shared)| *shared).count(), 1);
+    assert_eq!(ids(&graph, "P").await.len(), 7);
+}

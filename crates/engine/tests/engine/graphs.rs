@@ -1,0 +1,142 @@
+//! Graphs by name, their limits, and what a load holds while it runs.
+
+use omnigraph_engine::{CreateGraph, LoadMode, ReadAt};
+use omnigraph_types::{BranchName, Effect, Limits, Problem, Resource};
+
+use crate::support::{Root, SPEC, append, commits, create, graph, ids, mint, n, p, request};
+
+#[tokio::test]
+async fn graph_is_listed_opened_again_and_created_only_once() {
+    let root = Root::new().await;
+    let info = root.engine.create_graph(create("b", SPEC)).await.unwrap();
+    root.engine
+        .create_graph(create(
+            "a",
+            "node X { @description(\"x\") }".replace("@description(\"x\")", "y: I32 @colour(\"red\")").as_str(),
+        ))
+        .await
+        .unwrap();
+    let again = Root::open(&root.folder, Limits::default()).await;
+    let names: Vec<String> =
+        again.list_graphs().await.unwrap().into_iter().map(|graph| graph.name.to_string()).collect();
+    assert_eq!(names, ["a", "b"]);
+    let opened = again.graph(&"b".parse().unwrap()).await.unwrap();
+    assert_eq!((opened.id(), opened.info().await.unwrap().head), (info.id, info.head));
+    let taken = again.create_graph(create("b", SPEC)).await.unwrap_err();
+    assert!(matches!(taken.problem, Problem::AlreadyExists { resource: Resource::Graph, .. }), "{taken:?}");
+    let missing = again.graph(&"c".parse().unwrap()).await.unwrap_err();
+    assert!(matches!(missing.problem, Problem::NotFound { resource: Resource::Graph, .. }), "{missing:?}");
+}
+
+#[tokio::test]
+async fn creation_is_answered_again_by_its_operation_and_warns_again() {
+    let root = Root::new().await;
+    let request = CreateGraph { operation_id: Some(mint()), ..create("g", "node X { y: I32 @colour(\"red\") }") };
+    let first = root.engine.create_graph(request.clone()).await.unwrap();
+    let second = root.engine.create_graph(request.clone()).await.unwrap();
+    assert_eq!((first.id, first.head, first.warnings.len()), (second.id, second.head, second.warnings.len()));
+    assert_eq!((first.warnings.len(), first.operation_id), (1, request.operation_id.unwrap()));
+    let other = CreateGraph { schema_source: SPEC.to_owned(), ..request };
+    let refused = root.engine.create_graph(other).await.unwrap_err();
+    assert!(matches!(refused.problem, Problem::OperationIdReused { .. }), "{refused:?}");
+}
+
+#[tokio::test]
+async fn schema_errors_and_blobs_are_refused_before_anything_is_made() {
+    let root = Root::new().await;
+    let wrong = root.engine.create_graph(create("g", "node P { a: Text }")).await.unwrap_err();
+    assert!(matches!(wrong.problem, Problem::SchemaInvalid { .. }), "{wrong:?}");
+    let blob = root.engine.create_graph(create("g", "node P { photo: Blob? }")).await.unwrap_err();
+    assert!(matches!(&blob.problem, Problem::Unimplemented { feature } if feature.contains("P.photo")), "{blob:?}");
+    assert_eq!(root.engine.list_graphs().await.unwrap().len(), 0);
+}
+
+#[tokio::test]
+async fn loads_beyond_the_limit_are_refused_and_a_dropped_load_leaves_nothing() {
+    let root = Root::with(|limits| limits.loads_concurrent_max = 1).await;
+    let graph = root.graph(SPEC).await;
+    let mut load = graph.begin_load(request(LoadMode::Append)).await.unwrap();
+    load.write_ndjson(p("a").as_bytes()).await.unwrap();
+    let second = graph.begin_load(request(LoadMode::Append)).await.unwrap_err();
+    let expected = Problem::ResourceLimit { limit: "loads_concurrent_max".to_owned(), value: 1, asked: 2 };
+    assert_eq!((second.problem, second.effect), (expected, Effect::None));
+    drop(load);
+    append(&graph, &p("b")).await.unwrap();
+    assert_eq!((ids(&graph, "P").await, commits(&graph).await), (vec!["b".to_owned()], 2));
+}
+
+#[tokio::test]
+async fn a_load_that_failed_cannot_be_finished() {
+    let (_root, graph) = graph(SPEC).await;
+    let mut load = graph.begin_load(request(LoadMode::Append)).await.unwrap();
+    load.write_ndjson(p("a").as_bytes()).await.unwrap();
+    load.write_ndjson(b"{\n").await.unwrap_err();
+    load.write_ndjson(p("b").as_bytes()).await.unwrap_err();
+    load.finish().await.unwrap_err();
+    assert_eq!(ids(&graph, "P").await.len(), 0);
+}
+
+#[tokio::test]
+async fn merge_of_more_rows_than_its_limit_is_refused() {
+    let root = Root::with(|limits| limits.merge_rows_max = 3).await;
+    let graph = root.graph(SPEC).await;
+    let mut load = graph.begin_load(request(LoadMode::Merge)).await.unwrap();
+    let text: String = ["a", "b", "c", "d"].map(p).concat();
+    load.write_ndjson(text.as_bytes()).await.unwrap();
+    let failure = load.finish().await.unwrap_err();
+    let expected = Problem::ResourceLimit { limit: "merge_rows_max".to_owned(), value: 3, asked: 4 };
+    assert_eq!(failure.problem, expected);
+    append(&graph, &text).await.unwrap();
+}
+
+#[tokio::test]
+async fn expected_head_that_is_not_the_head_is_refused() {
+    let (_root, graph) = graph(SPEC).await;
+    let first = graph.info().await.unwrap().head;
+    append(&graph, &p("a")).await.unwrap();
+    let mut late = request(LoadMode::Append);
+    late.expected_head = Some(first);
+    let mut load = graph.begin_load(late).await.unwrap();
+    load.write_ndjson(p("b").as_bytes()).await.unwrap();
+    let failure = load.finish().await.unwrap_err();
+    assert!(matches!(failure.problem, Problem::HeadMismatch { expected, .. } if expected == first), "{failure:?}");
+}
+
+#[tokio::test]
+async fn passed_deadline_ends_a_load_without_effect() {
+    let (_root, graph) = graph(SPEC).await;
+    let mut late = request(LoadMode::Append);
+    late.deadline = Some(tokio::time::Instant::now());
+    let mut load = graph.begin_load(late).await.unwrap();
+    let failure = load.write_ndjson(p("b").as_bytes()).await.unwrap_err();
+    assert_eq!((failure.problem, failure.effect), (Problem::DeadlineExceeded, Effect::None));
+}
+
+#[tokio::test]
+async fn settling_looks_at_every_graph() {
+    let root = Root::new().await;
+    root.engine.create_graph(create("a", SPEC)).await.unwrap();
+    root.engine.create_graph(create("b", SPEC)).await.unwrap();
+    let reports = root.engine.settle_all().await;
+    let names: Vec<String> = reports.iter().map(|(name, _)| name.to_string()).collect();
+    assert_eq!(names, ["a", "b"]);
+    assert!(reports.into_iter().all(|(_, report)| report.is_ok_and(|report| report.decided.is_empty())));
+}
+
+#[tokio::test]
+async fn commit_tells_what_it_did_and_old_commits_stay_readable() {
+    let (_root, graph) = graph(SPEC).await;
+    let first = append(&graph, &[p("a"), n("n1")].concat()).await.unwrap().commit.unwrap();
+    append(&graph, &p("b")).await.unwrap();
+    let log = graph.list_commits(&BranchName::Main, None, 10).await.unwrap();
+    assert_eq!((log.len(), log[1].clone()), (3, first.clone()));
+    assert_eq!((first.kind.as_str(), first.actor.as_str()), ("load", "tester"));
+    let counts: Vec<_> = first.counts.iter().map(|count| (count.type_name.as_str(), count.inserted)).collect();
+    assert_eq!(counts, [("N", 1), ("P", 1)]);
+    assert_eq!(graph.commit(first.id).await.unwrap(), first);
+    let old = graph.snapshot(&ReadAt::Commit(first.id)).await.unwrap();
+    assert_eq!(old.types().iter().find(|info| info.name == "P").unwrap().row_count, 1);
+    let state = graph.operation(&BranchName::Main, first.operation_id).await.unwrap();
+    assert_eq!(state, omnigraph_engine::OperationState::Committed(first));
+    assert_eq!(graph.operation(&BranchName::Main, mint()).await.unwrap(), omnigraph_engine::OperationState::Unknown);
+}

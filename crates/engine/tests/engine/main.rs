@@ -1,0 +1,11 @@
+//! The engine over a real store in a temporary folder.
+
+mod arrow_load;
+mod conflicts;
+mod constraints;
+mod graphs;
+mod modes;
+mod ndjson;
+mod oracle;
+mod reads;
+mod support;
