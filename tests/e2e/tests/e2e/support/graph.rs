@@ -1,0 +1,64 @@
+//! The graph of airports, and short words for what tests do with it.
+
+use std::collections::BTreeMap;
+
+use futures::TryStreamExt;
+use omnigraph_client::{
+    Client, ClientError, ClientOptions, Columns, LoadMode, LoadOptions, NewGraph, ReadAt, Receipt, RetryPolicy, Scan,
+};
+use omnigraph_types::{BranchName, CommitId, GraphName};
+
+use super::Server;
+use super::server::workspace;
+
+/// The graph that `airline` makes.
+pub(crate) const GRAPH: &str = "g";
+
+pub(crate) fn graph_name() -> GraphName {
+    GRAPH.parse().unwrap()
+}
+
+pub(crate) fn main_branch() -> ReadAt {
+    ReadAt::Branch(BranchName::Main)
+}
+
+/// A client that sends nothing twice by itself, so that a test sees every answer.
+pub(crate) async fn client(server: &Server) -> Client {
+    let options = ClientOptions { retry: RetryPolicy::never(), ..ClientOptions::default() };
+    Client::connect_with(&server.url, options).await.unwrap()
+}
+
+/// Makes graph `g` with the schema of airports, routes and flights.
+pub(crate) async fn airline(client: &Client) {
+    let schema = std::fs::read_to_string(workspace().join("tests/data/airline.pg")).unwrap();
+    client.create_graph(NewGraph::new(graph_name(), schema)).await.unwrap();
+}
+
+/// The head of `main`.
+pub(crate) async fn head(client: &Client) -> CommitId {
+    client.get_graph(&graph_name()).await.unwrap().head
+}
+
+/// Loads NDJSON text into `main`.
+pub(crate) async fn ndjson(client: &Client, options: LoadOptions, text: &str) -> Result<Receipt, ClientError> {
+    let mut loader = client.load_ndjson(&graph_name(), &BranchName::Main, options).await?;
+    loader.write(text.to_owned().into()).await?;
+    loader.finish().await
+}
+
+/// Appends NDJSON text to `main`.
+pub(crate) async fn append(client: &Client, text: &str) -> Result<Receipt, ClientError> {
+    ndjson(client, LoadOptions::new(LoadMode::Append), text).await
+}
+
+/// Rows of each of these types at the head of `main`.
+pub(crate) async fn rows(client: &Client, types: &[&str]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for name in types {
+        let columns = Columns::Named(vec!["id".to_owned()]);
+        let scan = Scan { graph: graph_name(), at: main_branch(), type_name: (*name).to_owned(), columns };
+        let batches: Vec<_> = client.scan_type(&scan).await.unwrap().batches.try_collect().await.unwrap();
+        counts.insert((*name).to_owned(), batches.iter().map(arrow::array::RecordBatch::num_rows).sum());
+    }
+    counts
+}

@@ -1,0 +1,127 @@
+//! A real `omnigraph serve`, on a free port, that ends with the test that started it.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+const BINARY_VARIABLE: &str = "OMNIGRAPH_TEST_BINARY";
+/// What the server prints before its URL once it can be called.
+const LISTENING: &str = "listening ";
+/// Longest wait for a server that was told to stop; its own bound on running calls is 10 seconds.
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
+/// How often a stopping server is looked at.
+const STOP_INTERVAL: Duration = Duration::from_millis(20);
+
+/// What `cargo xtask test` has to tell the tests.
+pub(crate) fn told(variable: &str) -> PathBuf {
+    let value = std::env::var_os(variable);
+    value
+        .unwrap_or_else(|| panic!("{variable} is not set: run these tests with `cargo xtask test -p omnigraph-e2e`"))
+        .into()
+}
+
+/// The built binary, with none of its own variables set.
+pub(crate) fn omnigraph() -> Command {
+    let mut command = Command::new(told(BINARY_VARIABLE));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("OMNIGRAPH_") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// The workspace's folder.
+pub(crate) fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// An empty folder for graphs.
+pub(crate) fn root() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// A running server. Dropping it kills it.
+#[derive(Debug)]
+pub(crate) struct Server {
+    /// Where it is called: `grpc://127.0.0.1:port`.
+    pub(crate) url: String,
+    /// Its process.
+    pub(crate) pid: u32,
+    child: Child,
+    log: PathBuf,
+    _log_folder: TempDir,
+}
+
+impl Server {
+    /// Starts a server of `root` with these variables set, and waits until it can be called.
+    pub(crate) fn start(root: &Path, variables: &[(&str, &str)]) -> Self {
+        let log_folder = tempfile::tempdir().unwrap();
+        let log = log_folder.path().join("log");
+        let mut child = omnigraph()
+            .args(["serve", "--listen", "127.0.0.1:0", "--root"])
+            .arg(root)
+            .envs(variables.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(std::fs::File::create(&log).unwrap())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let mut server = Self { url: String::new(), pid: child.id(), child, log, _log_folder: log_folder };
+        match line.trim_end().strip_prefix(LISTENING) {
+            Some(url) => server.url = url.to_owned(),
+            None => panic!("the server did not start: {line:?}; its log:\n{}", server.log()),
+        }
+        server
+    }
+
+    /// What it has logged.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+
+    /// Kills it as a loss of power would, and waits until it is gone.
+    pub(crate) fn kill9(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Asks it to stop, as an operator would, and waits for its end.
+    pub(crate) fn stop(mut self) -> ExitStatus {
+        let told = Command::new("kill").args(["-TERM", &self.pid.to_string()]).status().unwrap();
+        assert!(told.success());
+        let started = std::time::Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(started.elapsed() < STOP_TIMEOUT, "the server does not stop; its log:\n{}", self.log());
+            std::thread::sleep(STOP_INTERVAL);
+        }
+    }
+
+    /// Bytes of memory that the process holds now.
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let log = self.log();
+            let from = log.lines().count().saturating_sub(40);
+            eprintln!("last lines of the server's log:\n{}", log.lines().skip(from).collect::<Vec<_>>().join("\n"));
+        }
+        // After `kill9` and `stop` it is gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
