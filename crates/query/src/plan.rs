@@ -18,6 +18,9 @@ use crate::predicate::{Columns, literal, operand};
 use crate::sum::{finish_avg, finish_sum, total, values};
 use crate::types::{entity_fields, type_def};
 
+/// More rows than any result has; DataFusion adds skip and limit as signed numbers.
+const ROWS_MAX: u64 = 1 << 48;
+
 /// Plans the query. The plan's columns are the flat columns of every projection, in order.
 pub(crate) fn plan_query(input: Input<'_>) -> Result<LogicalPlan, QueryError> {
     let matches = plan_matches(input)?;
@@ -213,7 +216,7 @@ fn cut(input: Input<'_>, plan: LogicalPlanBuilder, order: Vec<SortExpr>) -> Resu
 
 fn rows(count: &RowCount) -> Result<usize, QueryError> {
     match count {
-        RowCount::Literal(rows) => Ok(usize::try_from(*rows).unwrap_or(usize::MAX)),
+        RowCount::Literal(rows) => Ok(usize::try_from((*rows).min(ROWS_MAX)).unwrap_or(usize::MAX)),
         RowCount::Param(name) => Err(QueryError::Unbound { what: format!("${name}") }),
     }
 }

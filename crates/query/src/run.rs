@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
@@ -32,8 +32,14 @@ use crate::plan::plan_query;
 use crate::shape::Shape;
 use crate::tables::Tables;
 
-/// Rows of one batch between operators, and so of one result batch.
-const BATCH_ROWS: usize = 8_192;
+/// Most rows of one batch between operators, and so of one result batch.
+const BATCH_ROWS_MAX: u64 = 8_192;
+/// Fewest rows of one batch, however wide they are.
+const BATCH_ROWS_MIN: u64 = 128;
+/// Batches of the result's width that fit the budget at least, so that sorts have room to merge what they spilled.
+const BATCHES_IN_BUDGET: u64 = 128;
+/// Bytes that a value of no fixed width is taken for.
+const TEXT_BYTES: u64 = 32;
 /// Bytes that one query may spill to disk.
 const SPILL_BYTES_MAX: u64 = 64 * 1024 * 1024 * 1024;
 /// Memory that a sort keeps back for merging its spilled runs, where the budget allows it.
@@ -148,11 +154,19 @@ impl Attempt<'_> {
         execute_stream(physical, state.task_ctx())
     }
 
+    /// Rows of a batch: fewer where rows are wide or the budget is small.
+    fn batch_rows(&self) -> usize {
+        let row_bytes: u64 = self.plan.schema().fields().iter().map(|field| width_bytes(field.data_type())).sum();
+        let rows = self.options.memory_bytes_max / BATCHES_IN_BUDGET / row_bytes.max(1);
+        // Within the bounds, so it fits.
+        rows.clamp(BATCH_ROWS_MIN, BATCH_ROWS_MAX) as usize
+    }
+
     fn config(&self) -> SessionConfig {
         let partitions = available_parallelism().map_or(1, usize::from);
         let share = self.options.memory_bytes_max / SORT_RESERVE_SHARE / partitions as u64;
         let reserve = usize::try_from(share.min(SORT_RESERVE_BYTES)).unwrap_or(0);
-        let mut config = SessionConfig::new().with_target_partitions(partitions).with_batch_size(BATCH_ROWS);
+        let mut config = SessionConfig::new().with_target_partitions(partitions).with_batch_size(self.batch_rows());
         let options = config.options_mut();
         options.execution.sort_spill_reservation_bytes = reserve;
         options.optimizer.prefer_hash_join = match self.joins {
@@ -160,5 +174,14 @@ impl Attempt<'_> {
             Joins::Merge => false,
         };
         config
+    }
+}
+
+/// About how many bytes a value takes.
+fn width_bytes(ty: &DataType) -> u64 {
+    match ty {
+        DataType::FixedSizeList(item, length) => width_bytes(item.data_type()) * u64::try_from(*length).unwrap_or(0),
+        DataType::List(item) => width_bytes(item.data_type()) * 4,
+        other => other.primitive_width().map_or(TEXT_BYTES, |bytes| bytes as u64),
     }
 }
