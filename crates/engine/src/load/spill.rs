@@ -330,6 +330,12 @@ pub(crate) struct SliceReader<'a> {
 }
 
 impl SliceReader<'_> {
+    /// About how many records of the set lie in the slice.
+    pub(crate) fn about(&self, set: SetId) -> usize {
+        let records = self.pool.set(set).records_of(&self.slice.partitions) >> self.slice.pass_bits;
+        usize::try_from(records).unwrap_or_default()
+    }
+
     /// Calls `each` with every record of the set that lies in the slice.
     pub(crate) fn read(&self, set: SetId, each: impl FnMut(Record)) -> io::Result<()> {
         self.pool.set(set).read(self.slice, each)

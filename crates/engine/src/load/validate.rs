@@ -29,6 +29,8 @@ use crate::schema::{GraphSchema, TypePlan};
 
 /// Rows up to which committed rows are looked up by their ids instead of scanned.
 pub(crate) const LOOKUP_ROWS_MAX: u64 = 10_000;
+/// Bytes of ids up to which they are.
+pub(crate) const LOOKUP_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// One type whose rows are in files.
 #[derive(Debug)]

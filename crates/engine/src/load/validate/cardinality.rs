@@ -12,7 +12,7 @@ use crate::load::LoadMode;
 use crate::load::findings::{Findings, Rule};
 use crate::load::spill::{Record, SetId, SliceReader};
 use crate::load::validate::committed::{BitFilter, Sought, visit};
-use crate::load::validate::keys::FingerprintMap;
+use crate::load::validate::keys::with_capacity;
 use crate::load::validate::naming::{Lowest, texts};
 use crate::load::validate::{LOOKUP_ROWS_MAX, Tables, Validator};
 use crate::schema::{ID, SRC};
@@ -51,7 +51,7 @@ struct Count {
 }
 
 fn broken_in(slice: &SliceReader<'_>, parts: &Parts, most: usize) -> io::Result<Lowest> {
-    let mut counts: FingerprintMap<Count> = FingerprintMap::default();
+    let mut counts = with_capacity(slice.about(parts.added));
     let is_alive = parts.alive.is_none();
     let fresh = |first_row| Count { edges: 0, first_row, is_alive };
     slice.read(parts.added, |record| {
@@ -121,12 +121,7 @@ impl Validator {
             replaced = self.removed_by_merge(id, parts, &table).await?;
         }
         let sought = if self.staged(id)?.rows <= LOOKUP_ROWS_MAX {
-            let mut values = self.staged_texts(id, SRC, &table, |_| true).await?;
-            values.extend(replaced.sources);
-            // A text that is sought twice could bring its edges twice.
-            values.sort();
-            values.dedup();
-            Sought::Texts { column: "src".to_owned(), values }
+            self.look_up((id, SRC), &table, std::mem::take(&mut replaced.sources), |_| true).await?
         } else {
             Sought::All
         };
@@ -167,7 +162,7 @@ impl Validator {
         let (rows, set) = (staged.rows, staged.sets.ids);
         let ids = self.in_memory(set).await?;
         let sought = if rows <= LOOKUP_ROWS_MAX {
-            Sought::Texts { column: "id".to_owned(), values: self.staged_texts(id, ID, table, |_| true).await? }
+            self.look_up((id, ID), table, HashSet::new(), |_| true).await?
         } else {
             Sought::All
         };

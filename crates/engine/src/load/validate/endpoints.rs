@@ -10,7 +10,7 @@ use crate::load::findings::{Findings, Rule};
 use crate::load::fingerprint::RecentlySeen;
 use crate::load::spill::{Record, SetId, SliceReader, SpillPool};
 use crate::load::validate::committed::{BitFilter, Sought, visit};
-use crate::load::validate::keys::FingerprintMap;
+use crate::load::validate::keys::with_capacity;
 use crate::load::validate::naming::{Lowest, texts};
 use crate::load::validate::{LOOKUP_ROWS_MAX, Tables, Validator};
 use crate::schema::{DST, SRC, TypePlan};
@@ -26,7 +26,7 @@ struct Demand {
 /// The records of `demand` that are in none of `supplies`, each fingerprint once, with the tag of its first.
 fn subtract(pool: &mut SpillPool, demand: SetId, supplies: &[SetId]) -> Result<SetId> {
     let left = |slice: &SliceReader<'_>| -> io::Result<Vec<Record>> {
-        let mut held: FingerprintMap<u64> = FingerprintMap::default();
+        let mut held = with_capacity(slice.about(demand));
         slice.read(demand, |record| {
             held.entry(record.fingerprint).or_insert(record.tag);
         })?;
@@ -94,24 +94,12 @@ impl Validator {
     async fn find_nodes(&mut self, node: TableId, open: &[Demand], tables: &mut Tables<'_>) -> Result<SetId> {
         let sets: Vec<SetId> = open.iter().map(|demand| demand.set).collect();
         let wanted: u64 = sets.iter().map(|set| self.pool.set(*set).len()).sum();
-        let column = "id".to_owned();
         let filter = BitFilter::over(&self.pool, &sets)?;
-        let sought = if wanted <= LOOKUP_ROWS_MAX {
-            let mut values = Vec::new();
-            for demand in open {
-                let wanted = self.in_memory(demand.set).await?;
-                let table = tables.get(demand.edge).await?;
-                let texts = self.staged_texts(demand.edge, demand.column, &table, |print| wanted.contains(&print));
-                values.extend(texts.await?);
-            }
-            Sought::Texts { column: column.clone(), values }
-        } else {
-            Sought::All
-        };
+        let sought = if wanted <= LOOKUP_ROWS_MAX { self.look_up_ends(open, tables).await? } else { Sought::All };
         let table = tables.get(node).await?;
         let (hasher, pool) = (self.hasher, &mut self.pool);
         let found = pool.add();
-        visit(&table, &[column], sought, |batch| {
+        visit(&table, &["id".to_owned()], sought, |batch| {
             let set = pool.set_mut(found);
             for text in texts(batch, 0)?.iter().flatten() {
                 let fingerprint = hasher.text(text);
@@ -123,6 +111,21 @@ impl Validator {
         })
         .await?;
         Ok(found)
+    }
+
+    /// A look-up of the nodes that few ends ask for.
+    async fn look_up_ends(&mut self, open: &[Demand], tables: &mut Tables<'_>) -> Result<Sought> {
+        let mut found = HashSet::new();
+        for demand in open {
+            let wanted = self.in_memory(demand.set).await?;
+            let table = tables.get(demand.edge).await?;
+            let ends = (demand.edge, demand.column);
+            match self.look_up(ends, &table, found, |fingerprint| wanted.contains(&fingerprint)).await? {
+                Sought::All => return Ok(Sought::All),
+                Sought::Texts { values, .. } => found = values.into_iter().collect(),
+            }
+        }
+        Ok(Sought::Texts { column: "id".to_owned(), values: found.into_iter().collect() })
     }
 
     async fn refuse_orphans(&mut self, node: TableId, open: &[Demand], tables: &mut Tables<'_>) -> Result<()> {

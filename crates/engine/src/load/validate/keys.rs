@@ -1,7 +1,7 @@
 //! Stage 4: the same id twice in the load, and ids that are committed.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::io;
 
@@ -39,10 +39,15 @@ impl Hasher for LowBits {
 /// A map by fingerprint.
 pub(crate) type FingerprintMap<V> = HashMap<u128, V, BuildHasherDefault<LowBits>>;
 
+/// An empty map that need not grow up to so many entries.
+pub(crate) fn with_capacity<V>(entries: usize) -> FingerprintMap<V> {
+    HashMap::with_capacity_and_hasher(entries, BuildHasherDefault::default())
+}
+
 /// The records of a set that are repetitions: the later row as tag, the first row as number.
 pub(crate) fn repetitions(pool: &SpillPool, set: SetId, most: usize) -> Result<Lowest> {
     let found = pool.for_each_slice(&[set], |slice| {
-        let mut first: FingerprintMap<u64> = FingerprintMap::default();
+        let mut first = with_capacity(slice.about(set));
         let mut lowest = Lowest::default();
         slice.read(set, |record| match first.entry(record.fingerprint) {
             Entry::Vacant(vacant) => drop(vacant.insert(record.tag)),
@@ -60,7 +65,7 @@ pub(crate) fn matches(pool: &SpillPool, ours: SetId, theirs: SetId, most: usize)
 }
 
 fn matches_in(slice: &SliceReader<'_>, ours: SetId, theirs: SetId, most: usize) -> io::Result<Lowest> {
-    let mut held: FingerprintMap<u64> = FingerprintMap::default();
+    let mut held = with_capacity(slice.about(ours));
     let mut lowest = Lowest::default();
     slice.read(ours, |record| {
         held.insert(record.fingerprint, record.tag);
@@ -148,16 +153,15 @@ impl Validator {
         let staged = self.staged(id)?;
         let (ids, rows) = (staged.sets.ids, staged.rows);
         let table = tables.get(id).await?;
-        let column = "id".to_owned();
         let filter = BitFilter::over(&self.pool, &[ids])?;
         let sought = if rows <= LOOKUP_ROWS_MAX {
-            Sought::Texts { column: column.clone(), values: self.staged_texts(id, ID, &table, |_| true).await? }
+            self.look_up((id, ID), &table, HashSet::new(), |_| true).await?
         } else {
             Sought::All
         };
         let (hasher, pool) = (self.hasher, &mut self.pool);
         let found = pool.add();
-        visit(&table, &[column], sought, |batch| {
+        visit(&table, &["id".to_owned()], sought, |batch| {
             let set = pool.set_mut(found);
             for text in texts(batch, 0)?.iter().flatten() {
                 let fingerprint = hasher.text(text);

@@ -9,8 +9,8 @@ use omnigraph_types::TableId;
 
 use crate::error::{EngineError, Result, clip};
 use crate::load::spill::Record;
-use crate::load::validate::Validator;
-use crate::load::validate::committed::{Progress, visit_staged};
+use crate::load::validate::committed::{Progress, Sought, visit_staged};
+use crate::load::validate::{LOOKUP_BYTES_MAX, LOOKUP_ROWS_MAX, Validator};
 use crate::schema::ID;
 
 /// The records with the smallest tags, up to a bound: what an error lists.
@@ -74,28 +74,35 @@ pub(crate) fn texts(batch: &RecordBatch, place: usize) -> Result<&StringArray> {
 }
 
 impl Validator {
-    /// All distinct texts of a column of the staged rows that `wanted` lets through. The caller knows that they are few.
-    pub(super) async fn staged_texts(
+    /// A look-up of the distinct texts of a column of the staged rows that `wanted` lets through, with some `more` texts; or everything,
+    /// where there are too many of them for that.
+    pub(super) async fn look_up(
         &self,
-        id: TableId,
-        column: usize,
+        (id, column): (TableId, usize),
         table: &Table,
+        more: HashSet<String>,
         wanted: impl Fn(u128) -> bool,
-    ) -> Result<Vec<String>> {
+    ) -> Result<Sought> {
         let staged = self.staged(id)?;
-        let mut found = HashSet::new();
+        let mut found = more;
+        let mut bytes: usize = found.iter().map(String::len).sum();
         let columns = staged.plan.column_names(&[column]);
         visit_staged(table, &staged.files, &columns, |batch| {
-            let texts = texts(batch, 0)?;
-            for text in texts.iter().flatten() {
+            for text in texts(batch, 0)?.iter().flatten() {
                 if wanted(self.hasher.text(text)) && !found.contains(text) {
+                    bytes += text.len();
                     found.insert(text.to_owned());
                 }
             }
-            Ok(Progress::More)
+            let is_small = bytes <= LOOKUP_BYTES_MAX && found.len() as u64 <= LOOKUP_ROWS_MAX;
+            Ok(if is_small { Progress::More } else { Progress::Enough })
         })
         .await?;
-        Ok(found.into_iter().collect())
+        if bytes > LOOKUP_BYTES_MAX || found.len() as u64 > LOOKUP_ROWS_MAX {
+            return Ok(Sought::All);
+        }
+        let column = staged.plan.column_name(column).to_owned();
+        Ok(Sought::Texts { column, values: found.into_iter().collect() })
     }
 
     /// The entity id and the text of a column, for each of some fingerprints of that column's texts.

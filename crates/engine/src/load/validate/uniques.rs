@@ -89,8 +89,7 @@ impl Validator {
         let first = constraint.columns.first().copied().unwrap_or_default();
         let is_text = *staged.plan.arrow.field(first).data_type() == DataType::Utf8;
         let sought = if is_text && staged.rows <= LOOKUP_ROWS_MAX {
-            let values = self.staged_texts(constraint.table, first, &table, |_| true).await?;
-            Sought::Texts { column: staged.plan.column_name(first).to_owned(), values }
+            self.look_up((constraint.table, first), &table, HashSet::new(), |_| true).await?
         } else {
             Sought::All
         };
