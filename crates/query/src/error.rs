@@ -94,10 +94,10 @@ impl From<QueryError> for Failure {
 
 /// Turns what DataFusion reports into this crate's error: its own errors travel through DataFusion as external ones.
 pub(crate) fn engine_error(action: &'static str, error: DataFusionError) -> QueryError {
-    if let DataFusionError::External(inner) = error.find_root() {
-        if let Some(Overflowed { column, result }) = inner.downcast_ref::<Overflowed>() {
-            return QueryError::Overflow { column: column.clone(), result };
-        }
+    if let DataFusionError::External(inner) = error.find_root()
+        && let Some(Overflowed { column, result }) = inner.downcast_ref::<Overflowed>()
+    {
+        return QueryError::Overflow { column: column.clone(), result };
     }
     QueryError::Engine { action, source: error }
 }

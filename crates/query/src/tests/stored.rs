@@ -46,7 +46,7 @@ impl Stored {
             digest: "1".repeat(64),
             actor: "test".to_owned(),
         };
-        let stored = Self { catalog: graphs.create(new).await.unwrap(), folder: folder };
+        let stored = Self { catalog: graphs.create(new).await.unwrap(), folder };
         for def in graph.schema.types() {
             for batch in graph.rows.get(&def.name).into_iter().flatten() {
                 stored.append(def.id, batch.clone()).await;
