@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 use arrow::array::{AsArray, RecordBatch};
 use futures::TryStreamExt;
 use futures::future::join_all;
-use omnigraph_client::{
-    Client, ClientError, Columns, LoadMode, LoadOptions, NewGraph, OnConflict, PageRequest, Scan,
-};
+use omnigraph_client::{Client, ClientError, Columns, LoadMode, LoadOptions, NewGraph, OnConflict, PageRequest, Scan};
 use omnigraph_types::{BranchName, Effect, Problem};
 
 use crate::support::{Server, client, graph_name, main_branch, ndjson, root};
@@ -102,7 +100,8 @@ async fn two_servers_loading_at_once_lose_nothing_and_double_nothing() {
     let end = Instant::now() + LOADING;
     let names: Vec<String> = (0..2 * APPENDERS).map(|n| format!("s{}c{n}", n % 2)).collect();
     let appending = join_all(names.iter().enumerate().map(|(n, name)| append_until(&clients[n % 2], name, end)));
-    let replacing = join_all([("q0", &clients[0]), ("q1", &clients[1])].map(|(name, client)| replace_until(client, name, end)));
+    let replacing =
+        join_all([("q0", &clients[0]), ("q1", &clients[1])].map(|(name, client)| replace_until(client, name, end)));
     let (appended, replaced) = tokio::join!(appending, replacing);
 
     let stored = ids(&clients[1], "P").await;
