@@ -1,6 +1,10 @@
 //! The product as its users meet it: the built binary as a process of its own, called over the network by real clients.
 
+mod cli;
 mod crash;
+mod errors;
+mod python;
 mod resend;
+mod streams;
 mod support;
 mod two_servers;

@@ -6,7 +6,8 @@ use futures::TryStreamExt;
 use omnigraph_client::{
     Client, ClientError, ClientOptions, Columns, LoadMode, LoadOptions, NewGraph, ReadAt, Receipt, RetryPolicy, Scan,
 };
-use omnigraph_types::{BranchName, CommitId, GraphName};
+use omnigraph_types::{BranchName, CommitId, Failure, GraphName};
+use omnigraph_wire::v1::ErrorReason;
 
 use super::Server;
 use super::server::workspace;
@@ -30,8 +31,27 @@ pub(crate) async fn client(server: &Server) -> Client {
 
 /// Makes graph `g` with the schema of airports, routes and flights.
 pub(crate) async fn airline(client: &Client) {
-    let schema = std::fs::read_to_string(workspace().join("tests/data/airline.pg")).unwrap();
+    create(client, &std::fs::read_to_string(workspace().join("tests/data/airline.pg")).unwrap()).await;
+}
+
+/// Makes graph `g` with this schema.
+pub(crate) async fn create(client: &Client, schema: &str) {
     client.create_graph(NewGraph::new(graph_name(), schema)).await.unwrap();
+}
+
+/// The failure that the server answered with.
+pub(crate) fn refused<T: std::fmt::Debug>(answer: Result<T, ClientError>) -> Failure {
+    match answer {
+        Err(ClientError::Failed(failure)) => *failure,
+        other => panic!("the server was to refuse, and {other:?}"),
+    }
+}
+
+/// The failure's reason in the contract.
+pub(crate) fn reason(failure: &Failure) -> ErrorReason {
+    let status = omnigraph_wire::to_status(failure);
+    let name = status.metadata().get(omnigraph_wire::REASON_TRAILER).unwrap().to_str().unwrap();
+    ErrorReason::from_str_name(&format!("ERROR_REASON_{name}")).unwrap()
 }
 
 /// The head of `main`.

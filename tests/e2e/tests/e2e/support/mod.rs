@@ -1,7 +1,11 @@
 //! Servers as processes, and words for what the tests do with them.
 
 mod graph;
+mod python;
 mod server;
 
-pub(crate) use graph::{GRAPH, airline, append, client, graph_name, head, main_branch, ndjson, rows};
-pub(crate) use server::{Server, root, workspace};
+pub(crate) use graph::{
+    GRAPH, airline, append, client, create, graph_name, head, main_branch, ndjson, reason, refused, rows,
+};
+pub(crate) use python::{start_until, verdict};
+pub(crate) use server::{Server, omnigraph, root, workspace};

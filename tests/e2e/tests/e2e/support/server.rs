@@ -14,6 +14,9 @@ const LISTENING: &str = "listening ";
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often a stopping server is looked at.
 const STOP_INTERVAL: Duration = Duration::from_millis(20);
+/// Longest wait for a line of the log, and how often it is looked for.
+const LOG_TIMEOUT: Duration = Duration::from_secs(30);
+const LOG_INTERVAL: Duration = Duration::from_millis(10);
 
 /// What `cargo xtask test` has to tell the tests.
 pub(crate) fn told(variable: &str) -> PathBuf {
@@ -83,6 +86,15 @@ impl Server {
     /// What it has logged.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
+    }
+
+    /// Waits until it has logged `text`.
+    pub(crate) async fn logged(&self, text: &str) {
+        let started = std::time::Instant::now();
+        while !self.log().contains(text) {
+            assert!(started.elapsed() < LOG_TIMEOUT, "the server does not log {text:?}; its log:\n{}", self.log());
+            tokio::time::sleep(LOG_INTERVAL).await;
+        }
     }
 
     /// Kills it as a loss of power would, and waits until it is gone.

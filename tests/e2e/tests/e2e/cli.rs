@@ -1,0 +1,208 @@
+//! The `omnigraph` command against a server: what a person types, reads and does next.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow::ipc::writer::FileWriter;
+
+use crate::support::{Server, omnigraph, root, workspace};
+
+/// A server, and a folder for files.
+struct World {
+    server: Server,
+    files: tempfile::TempDir,
+    _root: tempfile::TempDir,
+}
+
+/// What a command printed, and its exit code.
+#[derive(Debug)]
+struct Told {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Told {
+    fn of(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    /// It succeeded.
+    #[track_caller]
+    fn done(self) -> Self {
+        assert_eq!(self.code, 0, "{self:#?}");
+        self
+    }
+
+    /// It printed each of these texts to the standard output.
+    #[track_caller]
+    fn says(&self, texts: &[&str]) -> &Self {
+        for text in texts {
+            assert!(self.out.contains(text), "{text:?} is not in {self:#?}");
+        }
+        self
+    }
+
+    /// It failed with `code` and each of these texts on the standard error.
+    #[track_caller]
+    fn fails(&self, code: i32, texts: &[&str]) {
+        assert_eq!(self.code, code, "{self:#?}");
+        assert_eq!(self.out, "", "{self:#?}");
+        for text in texts {
+            assert!(self.err.contains(text), "{text:?} is not in {self:#?}");
+        }
+    }
+
+    fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+}
+
+impl World {
+    fn new() -> Self {
+        let root = root();
+        let server = Server::start(root.path(), &[]);
+        Self { server, files: tempfile::tempdir().unwrap(), _root: root }
+    }
+
+    fn with_airline() -> Self {
+        let world = Self::new();
+        world.run(&["graph", "create", "airline", "--schema", "tests/data/airline.pg"]).done();
+        world
+    }
+
+    /// Runs `omnigraph` in the workspace's folder.
+    fn run(&self, arguments: &[&str]) -> Told {
+        let mut command = omnigraph();
+        command.args(arguments).args(["--url", &self.server.url]).current_dir(workspace()).stdin(Stdio::null());
+        Told::of(command.output().unwrap())
+    }
+
+    /// Writes a file and returns its path.
+    fn file(&self, name: &str, text: &str) -> String {
+        let path = self.files.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// Rows of a type.
+    fn count(&self, type_name: &str) -> serde_json::Value {
+        let text = format!("query n() {{ match {{ $a: {type_name} }} return {{ count($a) as n }} }}");
+        self.run(&["query", "airline", "--text", &text, "--output", "json"]).done().json()["rows"][0]["n"].clone()
+    }
+}
+
+const ROUTES: &[&str] = &["--type", "Route", "--rename", "origin=src", "--rename", "destination=dst"];
+
+#[test]
+fn graphs_are_created_and_listed() {
+    let world = World::with_airline();
+    let shown = world.run(&["graph", "list", "--output", "json"]).done().json();
+    assert_eq!(shown["rows"][0]["graph"], "airline", "{shown}");
+    world.run(&["graph", "list"]).done().says(&["airline"]);
+    world.run(&["graph", "show", "airline"]).done().says(&["airline"]);
+    world
+        .run(&["graph", "create", "airline", "--schema", "tests/data/airline.pg"])
+        .fails(1, &["GRAPH_EXISTS", "airline", "nothing was stored"]);
+}
+
+#[test]
+fn csv_with_renamed_columns_is_loaded_queried_and_logged() {
+    let world = World::with_airline();
+    let airports = ["load", "airline", "--type", "Airport", "tests/data/airports.csv", "--mode", "append"];
+    world.run(&airports).done().says(&["committed", "3376"]);
+    let routes = [&["load", "airline"], ROUTES, &["tests/data/flights-airport.csv", "--mode", "append"]].concat();
+    let loaded = world.run(&[&routes[..], &["--output", "json"]].concat()).done().json();
+    assert_eq!(world.count("Route"), 5366);
+
+    let text = "query busy($from: String) { match { $a: Airport { iata: $from } $a $r: route $b }
+        return { $b.iata as to, $r.count as flights } order { flights desc } limit 2 }";
+    let file = world.file("busy.gq", text);
+    let query = ["query", "airline", "-f", &file, "--param", r#"from="ABE""#];
+    world.run(&query).done().says(&["to", "flights", "ATL", "853"]);
+    let json = world.run(&[&query[..], &["--output", "json"]].concat()).done().json();
+    assert_eq!(json["rows"][0], serde_json::json!({ "to": "ATL", "flights": 853 }), "{json}");
+    assert_eq!(json["rows"].as_array().unwrap().len(), 2);
+    let csv = world.run(&[&query[..], &["--output", "csv"]].concat()).done();
+    assert_eq!(csv.out.lines().take(2).collect::<Vec<_>>(), ["to,flights", "ATL,853"]);
+
+    let log = world.run(&["log", "airline", "--output", "json"]).done().json();
+    let kinds: Vec<_> = log["rows"].as_array().unwrap().iter().map(|row| row["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["load", "load", "create_graph"]);
+    world.run(&["log", "airline", "--limit", "1"]).done().says(&["Route +5,366"]);
+    let operation = log["rows"][0]["operation"].as_str().unwrap();
+    let commit = log["rows"][0]["commit"].as_str().unwrap();
+    assert!(loaded.to_string().contains(operation), "{loaded}");
+    world.run(&["operation", "airline", operation]).done().says(&["committed", commit]);
+    world.run(&["operation", "airline", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]).done().says(&["unknown"]);
+}
+
+#[test]
+fn ndjson_and_arrow_files_are_loaded() {
+    let world = World::with_airline();
+    let airport = |code: &str| {
+        format!(
+            "{{\"type\":\"Airport\",\"data\":{{\"iata\":\"{code}\",\"name\":\"x\",\"country\":\"NO\",\"latitude\":1,\"longitude\":2}}}}\n"
+        )
+    };
+    let lines = world.file("two.ndjson", &[airport("OSL"), airport("BGO")].concat());
+    world.run(&["load", "airline", &lines, "--mode", "append"]).done().says(&["committed", "Airport +2"]);
+    let text = |value: &str| std::sync::Arc::new(StringArray::from(vec![value])) as ArrayRef;
+    let count = std::sync::Arc::new(Int64Array::from(vec![7])) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("src", text("OSL")), ("dst", text("BGO")), ("count", count)]).unwrap();
+    let path = world.files.path().join("routes.arrow");
+    write_arrow(&path, &batch);
+    let path = path.to_str().unwrap();
+    world.run(&["load", "airline", "--type", "Route", path, "--mode", "append"]).done().says(&["Route +1"]);
+    world.run(&["load", "airline", "--type", "Route", path, "--mode", "merge"]).done().says(&["Route ~1"]);
+    assert_eq!((world.count("Airport"), world.count("Route")), (2.into(), 1.into()));
+}
+
+fn write_arrow(path: &Path, batch: &RecordBatch) {
+    let mut writer = FileWriter::try_new(fs::File::create(path).unwrap(), &batch.schema()).unwrap();
+    writer.write(batch).unwrap();
+    writer.finish().unwrap();
+}
+
+#[test]
+fn load_that_fails_tells_what_where_and_what_now() {
+    let world = World::with_airline();
+    let header = "iata,name,city,state,country,latitude,longitude\n";
+    let load = |file: &str, mode: &str| world.run(&["load", "airline", "--type", "Airport", file, "--mode", mode]);
+
+    let good = world.file("good.csv", &format!("{header}OSL,Oslo,,,NO,60,11\n"));
+    load(&good, "append").done();
+    load(&good, "append").fails(1, &["KEY_CONFLICT", "Airport", "OSL", "row 1", "merge", "next: nothing was stored"]);
+
+    let north = world.file("north.csv", &format!("{header}BGO,Bergen,,,NO,60,5\nXXX,Nowhere,,,NO,95,5\n"));
+    load(&north, "append").fails(1, &["CONSTRAINT_VIOLATION", "XXX", "latitude", "95", "next: nothing was stored"]);
+
+    let typo = world.file("typo.csv", &format!("{header}BGO,Bergen,,,NO,sixty,5\n"));
+    load(&typo, "append").fails(1, &["typo.csv", "latitude", "sixty", "next: nothing was stored"]);
+
+    let column = world.file("column.csv", "iata,nam,country,latitude,longitude\nBGO,Bergen,NO,60,5\n");
+    let told = load(&column, "append");
+    assert_ne!(told.code, 0, "{told:#?}");
+    assert!(told.err.contains("nam") && told.err.contains("--rename"), "{told:#?}");
+    assert_eq!(world.count("Airport"), 1);
+}
+
+#[test]
+fn other_failures_tell_their_reason_and_exit_code() {
+    let world = World::with_airline();
+    world.run(&["log", "nope"]).fails(1, &["GRAPH_NOT_FOUND", "nope"]);
+    let query = "query q() { match { $a: Airport } return { $a.nam } }";
+    world.run(&["query", "airline", "--text", query]).fails(1, &["QUERY_INVALID", "nam", "^"]);
+    let needs = "query q($c: String) { match { $a: Airport { iata: $c } } return { $a.name } }";
+    world.run(&["query", "airline", "--text", needs]).fails(1, &["PARAM_INVALID", "--param c="]);
+    world.run(&["load", "airline", "tests/data/airports.csv", "--mode", "append"]).fails(2, &["--type"]);
+    world.run(&["load", "airline", "nothing.ndjson", "--mode", "append"]).fails(2, &["nothing.ndjson"]);
+    world.run(&["frobnicate"]).fails(2, &["frobnicate"]);
+
+    let mut nobody = omnigraph();
+    nobody.args(["log", "airline", "--url", "grpc://127.0.0.1:1"]);
+    Told::of(nobody.output().unwrap()).fails(1, &["127.0.0.1:1", "omnigraph serve"]);
+}
