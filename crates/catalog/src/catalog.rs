@@ -20,9 +20,6 @@ use crate::paths::GraphPaths;
 use crate::rows::{CommitRow, OperationRow};
 use crate::snapshot::{Proof, Snapshot};
 
-/// Versions looked at when a commit is searched by time or a page is filled.
-const LINEAGE_PAGE: usize = 256;
-
 #[derive(Debug)]
 struct Shared {
     store: Store,
@@ -178,7 +175,8 @@ impl Catalog {
         history::commit(&newest, id).await?.ok_or(CatalogError::CommitNotFound(id))
     }
 
-    /// A branch's commits, newest first: from its head, or from the one before `after`. At most `most`, at most 256.
+    /// A branch's commits, newest first: from its head, or from the one before `after`; at most `most`, which bounds the
+    /// memory taken.
     pub async fn list_commits(
         &self,
         branch: &BranchName,
@@ -190,7 +188,7 @@ impl Catalog {
             None => newest.version().next(),
             Some(id) => history::commit(&newest, id).await?.ok_or(CatalogError::CommitNotFound(id))?.version,
         };
-        history::commits_before(&newest, before, most.min(LINEAGE_PAGE), &|_| true).await
+        history::commits_before(&newest, before, most, &|_| true).await
     }
 
     /// The publication that committed an operation, as far as `snapshot` knows.
