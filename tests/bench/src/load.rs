@@ -65,13 +65,14 @@ pub(crate) async fn run(arguments: &LoadArguments) -> Result<Value, BenchError> 
 
 async fn throughput(programs: &Programs, place: &Place, arguments: &LoadArguments) -> Result<Value, BenchError> {
     let (rows, runs) = (arguments.rows, arguments.runs);
-    eprintln!("{:>3} {:>12} {:>14} {:>14} {:>8}", "run", "rows", "ours rows/s", "floor rows/s", "ratio");
+    eprintln!("{:>3} {:>16} {:>14} {:>14} {:>8}", "run", "rows", "ours rows/s", "floor rows/s", "ratio");
     let mut pairs = Vec::new();
     for run in 1..=runs {
         let pair = measure_pair(programs, place, rows).await?;
         for (what, measured) in [("nodes", &pair.nodes), ("edges", &pair.edges)] {
             let (ours, floor) = (per_second(rows, measured.ours), per_second(rows, measured.floor));
-            eprintln!("{run:>3} {rows:>6} {what} {ours:>14.0} {floor:>14.0} {:>8.3}", measured.ratio());
+            let load = format!("{rows} {what}");
+            eprintln!("{run:>3} {load:>16} {ours:>14.0} {floor:>14.0} {:>8.3}", measured.ratio());
         }
         pairs.push(pair);
     }
