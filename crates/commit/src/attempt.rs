@@ -159,7 +159,7 @@ impl Ready {
 pub(crate) async fn round(committer: Committer, ready: Ready, deadline: Instant) -> Result<RoundOutcome, CommitError> {
     let branch = ready.request.branch.clone();
     let entered = tokio::time::timeout_at(deadline, committer.gate(ready.base.branch_id()).enter()).await;
-    let gate = entered.map_err(|_| CommitError::Contention { attempts: 1, winner: Some(ready.base.head()) })?;
+    let gate = entered.map_err(|_| CommitError::Contention { attempts: 1, winner: None })?;
     let stale = committer.catalog().known_newest().is_some_and(|version| version > ready.base.version());
     if stale || !is_fresh(&committer, &ready.base) {
         return Ok(RoundOutcome::Lost(ready));
@@ -438,7 +438,7 @@ impl Interrupted {
             CommitError::Occupied { table, expected, found } => {
                 CommitError::Occupied { table: table.clone(), expected: expected.clone(), found: found.clone() }
             }
-            cause => CommitError::RolledBack { operation_id: self.intent.operation_id, reason: cause.to_string() },
+            cause => CommitError::RolledBack { operation_id: self.intent.operation_id, reason: cause.reason() },
         }))
     }
 }

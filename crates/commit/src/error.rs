@@ -62,6 +62,14 @@ impl CommitError {
         }
     }
 
+    /// Why an attempt was undone, in words that a client may see: the store's own name paths.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Self::Storage(_) => "the store failed while the write took effect".to_owned(),
+            other => other.to_string(),
+        }
+    }
+
     /// The failure a client is told.
     pub(crate) fn failure(self) -> Failure {
         let (problem, message) = match self {
