@@ -21,6 +21,15 @@ pub enum FlightFault {
     /// The request body ended before the client said so.
     #[error("the stream of the request was broken off before its end; nothing of it was stored: send it again")]
     Broken,
+    /// The stream ended without the mark that its client had announced.
+    #[error(
+        "the stream ended after {rows} rows without the message that marks its end, as x-omnigraph-end asks; nothing of it was stored: \
+         send it again, and last a message whose app_metadata is `end`"
+    )]
+    NoEndMark {
+        /// Rows that came.
+        rows: u64,
+    },
     /// A message is too long.
     #[error(
         "a message of {asked} bytes is longer than message_bytes_max = {limit}: send smaller batches, or have the operator raise the limit"
@@ -125,7 +134,9 @@ impl FlightFault {
         let message = self.to_string();
         let problem = match &self {
             Self::Unwatched | Self::Encode(_) => Problem::Internal,
-            Self::Broken => return Failure::new(Problem::Cancelled, message).with_effect(Effect::None),
+            Self::Broken | Self::NoEndMark { .. } => {
+                return Failure::new(Problem::Cancelled, message).with_effect(Effect::None);
+            }
             Self::Idle { .. } => return Failure::new(Problem::DeadlineExceeded, message).with_effect(Effect::None),
             Self::MessageTooLarge { limit, asked } => limit_problem("message_bytes_max", *limit, *asked),
             Self::DecodedTooLarge { limit, asked } => limit_problem("decoded_message_bytes_max", *limit, *asked),

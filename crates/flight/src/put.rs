@@ -16,8 +16,11 @@ use prost::Message;
 use tonic::{Request, Status, Streaming};
 
 use crate::decode::{Decoded, StreamDecoder};
-use crate::ticket::{Capture, PutCommand};
+use crate::ticket::{Capture, PutCommand, StreamEnd};
 use crate::{CallContext, FlightFault, convert, refuse, stream_failure};
+
+/// The `app_metadata` of the message that marks the end of a stream.
+const END_MARK: &[u8] = b"end";
 
 /// The answer to a DoPut.
 pub(crate) type PutResults = BoxStream<'static, Result<PutResult, Status>>;
@@ -47,6 +50,7 @@ struct Put {
     load: Load,
     rows: TypeStream,
     graph: GraphName,
+    end: StreamEnd,
 }
 
 /// Accepts a stream up to its schema, and answers with the stream of results.
@@ -74,7 +78,7 @@ pub(crate) async fn put(engine: &Engine, request: Request<Streaming<FlightData>>
     let mut load = graph.begin_load(load_request(&command, &messages.context)).await?;
     let rows = load.accept_schema(&command.type_name, &schema)?;
     let capture = capture(&graph, &command, &load).await?;
-    let put = Put { messages, decoder, load, rows, graph: command.graph };
+    let put = Put { messages, decoder, load, rows, graph: command.graph, end: command.end };
     let receipt = stream::once(put.run()).map_err(refuse);
     Ok(stream::iter(capture.map(Ok)).chain(receipt).boxed())
 }
@@ -111,7 +115,9 @@ fn result(result: wire::load_result::Result) -> PutResult {
 impl Put {
     /// Loads the rows to the end of the stream, commits them and tells the receipt.
     async fn run(mut self) -> Result<PutResult, Failure> {
+        let mut marked = false;
         while let Some(message) = self.messages.next().await? {
+            marked = message.data_header.is_empty() && message.app_metadata.as_ref() == END_MARK;
             match self.decoder.decode(message).map_err(FlightFault::failure)? {
                 Decoded::Batch(batch) => self.load.write(&mut self.rows, batch).await?,
                 Decoded::Nothing | Decoded::Schema(_) => {}
@@ -119,6 +125,9 @@ impl Put {
         }
         let context = self.messages.context;
         let _whole = context.body().require_whole()?;
+        if self.end == StreamEnd::Marked && !marked {
+            return Err(FlightFault::NoEndMark { rows: self.decoder.rows() }.failure());
+        }
         context.enter_effect();
         let rows_read = self.decoder.rows();
         let receipt = self.load.finish().await?;

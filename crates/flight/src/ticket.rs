@@ -16,6 +16,7 @@ use crate::{FlightFault, convert};
 const MODE_HEADER: &str = "x-omnigraph-mode";
 const OPERATION_ID_HEADER: &str = "x-omnigraph-operation-id";
 const EXPECTED_HEAD_HEADER: &str = "x-omnigraph-expected-head";
+const END_HEADER: &str = "x-omnigraph-end";
 /// Type URLs of Flight SQL's commands begin with this after their host.
 const FLIGHT_SQL_PREFIX: &str = "arrow.flight.protocol.sql.";
 
@@ -24,6 +25,15 @@ const FLIGHT_SQL_PREFIX: &str = "arrow.flight.protocol.sql.";
 pub(crate) enum Capture {
     Wanted,
     NotWanted,
+}
+
+/// What makes the end of a stream an end that the client meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StreamEnd {
+    /// The end of the request body.
+    OfBody,
+    /// A message without rows whose `app_metadata` is `end`, and then the end of the request body.
+    Marked,
 }
 
 /// A DoPut that is its own commit.
@@ -38,6 +48,7 @@ pub(crate) struct PutCommand {
     pub(crate) on_conflict: OnConflict,
     pub(crate) validate_only: ValidateOnly,
     pub(crate) capture: Capture,
+    pub(crate) end: StreamEnd,
 }
 
 /// One type's rows.
@@ -125,13 +136,16 @@ impl PutCommand {
                 on_conflict: OnConflict::ByKind,
                 validate_only: ValidateOnly::No,
                 capture: Capture::NotWanted,
+                end: header_end(headers)?,
             }),
-            Target::Command(any) if type_name(&any) == "omnigraph.v1.LoadCommand" => Self::from_wire(unpack(&any)?),
+            Target::Command(any) if type_name(&any) == "omnigraph.v1.LoadCommand" => {
+                Self::from_wire(unpack(&any)?, header_end(headers)?)
+            }
             Target::Command(_) => Err(FlightFault::Unreadable { field: "cmd", expected: COMMAND_EXPECTED }.failure()),
         }
     }
 
-    fn from_wire(command: wire::LoadCommand) -> Result<Self, Failure> {
+    fn from_wire(command: wire::LoadCommand, end: StreamEnd) -> Result<Self, Failure> {
         if !command.load_id.is_empty() || !command.part_id.is_empty() {
             let instead = "leave load_id and part_id out, so that the stream is its own commit";
             return Err(FlightFault::NotOffered { feature: "loads in parts", instead }.failure());
@@ -146,6 +160,7 @@ impl PutCommand {
             on_conflict: convert::on_conflict(command.on_conflict)?,
             validate_only: convert::validate_only(command.validate_only),
             capture: if command.want_capture { Capture::Wanted } else { Capture::NotWanted },
+            end,
         })
     }
 }
@@ -157,6 +172,14 @@ fn header_mode(headers: &MetadataMap) -> Result<LoadMode, Failure> {
         Some("merge") => Ok(LoadMode::Merge),
         Some("overwrite") => Ok(LoadMode::Overwrite),
         Some(other) => Err(bad_header(MODE_HEADER, other, "use append, merge or overwrite")),
+    }
+}
+
+fn header_end(headers: &MetadataMap) -> Result<StreamEnd, Failure> {
+    match header(headers, END_HEADER)? {
+        None => Ok(StreamEnd::OfBody),
+        Some("marked") => Ok(StreamEnd::Marked),
+        Some(other) => Err(bad_header(END_HEADER, other, "use marked, or leave it out")),
     }
 }
 

@@ -47,6 +47,20 @@ fn path_without_mode_or_with_an_unknown_one_is_refused_with_the_modes() {
 }
 
 #[test]
+fn end_is_marked_where_the_header_says_so_and_no_other_way() {
+    let end = |pairs: &[(&'static str, &str)]| {
+        let pairs = [&[(MODE_HEADER, "append")], pairs].concat();
+        PutCommand::parse(path(&["g", "main", "T"]), &headers(&pairs)).map(|command| command.end)
+    };
+    assert_eq!(end(&[]).unwrap(), StreamEnd::OfBody);
+    assert_eq!(end(&[(END_HEADER, "marked")]).unwrap(), StreamEnd::Marked);
+    assert_eq!(field(end(&[(END_HEADER, "yes")]).unwrap_err()), END_HEADER);
+    let command = wire::LoadCommand { graph: "g".into(), branch: "main".into(), mode: 1, ..Default::default() };
+    let descriptor = Some(cmd("omnigraph.v1.LoadCommand", &command));
+    assert_eq!(PutCommand::parse(descriptor, &headers(&[(END_HEADER, "marked")])).unwrap().end, StreamEnd::Marked);
+}
+
+#[test]
 fn descriptor_without_three_parts_is_refused() {
     let headers = headers(&[(MODE_HEADER, "append")]);
     for parts in [&[][..], &["g", "main"], &["g", "main", "T", "x"]] {
