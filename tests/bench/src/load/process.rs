@@ -24,21 +24,14 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// The programs given, else those of the release build beside this one.
+    /// The programs given, else those of the release build beside this one, which are brought up to date first if cargo runs this.
     pub(crate) fn find(server: Option<PathBuf>, floor: Option<PathBuf>) -> Result<Self, BenchError> {
         let own = std::env::current_exe().map_err(BenchError::io("find the folder of built programs"))?;
         let target = own.ancestors().nth(2).unwrap_or(Path::new(".")).to_path_buf();
         let release = target.join("release");
-        let server = server.unwrap_or_else(|| release.join("omnigraph"));
-        let floor = floor.unwrap_or_else(|| release.join("examples").join("bare_flight"));
-        for (path, build) in [
-            (&server, "cargo build --release -p omnigraph-cli"),
-            (&floor, "cargo build --release -p omnigraph-storage --example bare_flight"),
-        ] {
-            if !path.is_file() {
-                return Err(BenchError::ProgramMissing { path: path.clone(), build });
-            }
-        }
+        let server = program(server, release.join("omnigraph"), &["-p", "omnigraph-cli"])?;
+        let built = release.join("examples").join("bare_flight");
+        let floor = program(floor, built, &["-p", "omnigraph-storage", "--example", "bare_flight"])?;
         Ok(Self { server, floor })
     }
 
@@ -51,6 +44,23 @@ impl Programs {
     pub(crate) async fn start_floor(&self, folder: &Path) -> Result<Server, BenchError> {
         Server::start(&self.floor, &[], folder).await
     }
+}
+
+/// The program given, or the built one.
+fn program(given: Option<PathBuf>, built: PathBuf, build: &[&str]) -> Result<PathBuf, BenchError> {
+    let path = match (given, std::env::var_os("CARGO")) {
+        (Some(path), _) => path,
+        (None, None) => built,
+        (None, Some(cargo)) => {
+            let status = Command::new(cargo).args(["build", "--release"]).args(build).status();
+            let status = status.map_err(BenchError::io("build a program to measure"))?;
+            if !status.success() {
+                return Err(BenchError::BuildFailed { arguments: build.join(" ") });
+            }
+            built
+        }
+    };
+    if path.is_file() { Ok(path) } else { Err(BenchError::ProgramMissing { path, build: build.join(" ") }) }
 }
 
 /// A running server process; dropping it ends the process.
