@@ -75,7 +75,7 @@ fn decompressed_bytes(codec: CompressionType, bytes: &[u8], allowed: u64) -> Res
 
 /// Bytes that a batch takes at most once its dictionaries, views and run ends are plain columns.
 pub(crate) fn plain_bytes(batch: &RecordBatch) -> u64 {
-    batch.columns().iter().map(|column| column_bytes(column)).fold(0, u64::saturating_add)
+    batch.columns().iter().map(column_bytes).fold(0, u64::saturating_add)
 }
 
 fn column_bytes(array: &ArrayRef) -> u64 {

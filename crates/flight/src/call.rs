@@ -2,7 +2,7 @@
 //!
 //! The transport in front of the services puts a `CallContext` into the extensions of every request, and services refuse to run without
 //! one. The reason is `WholeBody`: tonic reports a client stream that was reset by the client as an ordinary end of stream, so a service
-//! that trusted the stream alone would commit half a load. Only a body that was watched down to its END_STREAM flag yields the proof.
+//! that trusted the stream alone could commit half a load. Only a body that was watched down to its END_STREAM flag yields the proof.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

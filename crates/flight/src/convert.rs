@@ -148,6 +148,7 @@ pub fn commit(graph: &GraphName, info: &CommitInfo) -> wire::Commit {
         operation_id: info.operation_id.to_string(),
         kind: commit_kind(&info.kind).into(),
         graph_version: info.version.0,
+        // The engine's commits and counts tell neither the schema nor the kind of type; empty is unset.
         schema_hash: String::new(),
         counts: type_counts(&info.counts),
     }

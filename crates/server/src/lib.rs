@@ -1,4 +1,8 @@
 #![doc = include_str!("../README.md")]
+#![allow(
+    clippy::result_large_err,
+    reason = "`Failure` and `Status` are large by nature, and made once per failed call"
+)]
 
 mod config;
 mod contract;

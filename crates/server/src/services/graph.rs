@@ -118,6 +118,7 @@ fn encode(info: &GraphInfo) -> wire::Graph {
         create_time: Some(convert::timestamp(info.created_ms)),
         head: info.head.to_string(),
         schema_hash: info.schema_hash.clone(),
+        // The engine does not tell it; 0 is unset.
         storage_format: 0,
     }
 }

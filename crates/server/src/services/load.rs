@@ -108,17 +108,17 @@ impl Api {
         let header = parts.header().await?;
         let graph = self.graph(&context, &header.graph).await?;
         let mut load = graph.begin_load(load_request(&header, &context)?).await?;
-        let mut bytes_read = 0_u64;
+        let (mut bytes_read, mut rows_read) = (0_u64, RowCounter::default());
         while let Some(data) = parts.data().await? {
             bytes_read += data.len() as u64;
+            rows_read.read(&data);
             load.write_ndjson(&data).await?;
         }
         let _whole = context.body().require_whole()?;
         context.enter_effect();
-        let rows_read = load.rows();
         let receipt = load.finish().await?;
         let receipt = Some(convert::load_receipt(graph.name(), &receipt));
-        Ok(wire::LoadRowsResponse { receipt, rows_read, bytes_read })
+        Ok(wire::LoadRowsResponse { receipt, rows_read: rows_read.rows, bytes_read })
     }
 }
 
@@ -133,4 +133,43 @@ fn load_request(header: &wire::LoadRowsHeader, context: &CallContext) -> Result<
         actor: context.actor().to_owned(),
         deadline: Some(context.deadline()),
     })
+}
+
+/// Counts the rows of NDJSON text in any chunking: its lines that are not blank.
+#[derive(Debug, Default)]
+struct RowCounter {
+    rows: u64,
+    /// Whether the line so far has been counted.
+    counted: bool,
+}
+
+impl RowCounter {
+    fn read(&mut self, data: &[u8]) {
+        for byte in data {
+            match byte {
+                b'\n' => self.counted = false,
+                b' ' | b'\t' | b'\r' => {}
+                _ if self.counted => {}
+                _ => {
+                    self.counted = true;
+                    self.rows += 1;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_the_lines_that_are_not_blank_in_any_chunking() {
+        let text = b"{}\n\n \t\r\n {}\r\n{}";
+        for size in 1..=text.len() {
+            let mut counter = RowCounter::default();
+            text.chunks(size).for_each(|chunk| counter.read(chunk));
+            assert_eq!(counter.rows, 3, "chunks of {size}");
+        }
+    }
 }

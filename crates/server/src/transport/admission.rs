@@ -67,8 +67,7 @@ mod tests {
 
     #[tokio::test]
     async fn call_over_the_bound_is_refused_and_admitted_once_another_ends() {
-        let mut limits = Limits::default();
-        limits.requests_concurrent_max = 1;
+        let limits = Limits { requests_concurrent_max: 1, ..Limits::default() };
         let admission = Admission::new(&limits);
         let first = admission.admit().await.unwrap();
         let refusal = admission.admit().await.unwrap_err();

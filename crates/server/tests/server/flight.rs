@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, DictionaryArray, Float32Array, Float64Array, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, AsArray, DictionaryArray, Float32Array, RecordBatch, StringArray, UInt64Array};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{Float32Type, Int32Type, SchemaRef};
 use arrow_flight::decode::FlightRecordBatchStream;
@@ -49,6 +49,11 @@ async fn messages(
 
 async fn plain(type_name: &str, batches: Vec<RecordBatch>) -> Vec<FlightData> {
     messages(path(type_name), batches, None, DictionaryHandling::Hydrate).await
+}
+
+/// The messages of a stream that loads ports.
+pub(crate) async fn port_messages(codes: &[&str]) -> Vec<FlightData> {
+    plain("Port", vec![ports(codes)]).await
 }
 
 fn put_request<S>(stream: S, mode: Option<&str>) -> Request<S> {
@@ -184,17 +189,18 @@ async fn column_that_the_type_does_not_have_is_refused_before_any_row() {
 #[tokio::test]
 async fn value_that_would_change_is_refused_by_its_row_and_nothing_is_loaded() {
     let server = TestServer::with_graph().await;
-    let batch = |depths: Vec<f64>| {
-        let codes: Vec<_> = depths.iter().map(|depth| format!("P{depth}")).collect();
+    let batch = |tons: Vec<u64>| {
+        let names: Vec<_> = tons.iter().map(|tons| format!("V{tons}")).collect();
         let columns: [(&str, ArrayRef); 2] =
-            [("code", Arc::new(StringArray::from(codes))), ("depth", Arc::new(Float64Array::from(depths)))];
+            [("name", Arc::new(StringArray::from(names))), ("tons", Arc::new(UInt64Array::from(tons)))];
         RecordBatch::try_from_iter(columns).unwrap()
     };
-    let messages = plain("Port", vec![batch(vec![1.5, 2.5]), batch(vec![3.5, 1e300])]).await;
+    let messages = plain("Vessel", vec![batch(vec![1, 2]), batch(vec![3, u64::MAX])]).await;
     let failure = put(&server, Some("append"), stream::iter(messages)).await.unwrap_err();
     let Problem::LoadInvalid { row, column, .. } = &failure.problem else { panic!("{failure:?}") };
-    assert_eq!((*row, column.as_deref(), failure.effect), (Some(4), Some("depth"), Effect::None));
-    assert_eq!(server.ports().await, Vec::<String>::new());
+    assert_eq!((*row, column.as_deref(), failure.effect), (Some(4), Some("tons"), Effect::None));
+    let (_, rows) = get(&server, table_ticket("Vessel", &[])).await.unwrap();
+    assert_eq!(rows.num_rows(), 0);
 }
 
 #[tokio::test]

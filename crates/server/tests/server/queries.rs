@@ -17,7 +17,7 @@ async fn rows_keep_every_bit_and_tell_nulls() {
     let (header, rows) = server.rows(VESSELS, "").await.unwrap();
     assert_eq!(header.commit.unwrap().commit_id, server.head().await);
     let names: Vec<_> = header.columns.iter().map(|column| column.name.as_str()).collect();
-    assert_eq!(names, ["name", "tons", "tags"]);
+    assert_eq!(names, ["v.name", "v.tons", "v.tags"]);
     assert_eq!(header.columns[1].r#type.clone().unwrap().kind, Some(TypeKind::Scalar(wire::ScalarType::I64.into())));
     assert!(header.columns[1].nullable);
     let cells: Vec<_> = rows.iter().map(|row| row.values[1].kind.clone().unwrap()).collect();
