@@ -156,5 +156,13 @@ pub(crate) fn count(number: u64) -> String {
     out
 }
 
+/// A count of rows: `1 row`, `1,234 rows`.
+pub(crate) fn rows(number: u64) -> String {
+    match number {
+        1 => "1 row".to_owned(),
+        number => format!("{} rows", count(number)),
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::arguments;
 use crate::input::Meter;
-use crate::output::count;
+use crate::output::{count, rows};
 
 /// How often the display is renewed.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -37,16 +37,19 @@ impl Progress {
 
     /// Shows what was counted so far.
     pub(crate) fn show(&self) {
-        let rows = self.meter.rows();
         let seconds = self.bar.elapsed().as_secs_f64();
-        self.bar.set_message(format!("{} rows, {} rows/s", count(rows), count(per_second(rows, seconds))));
+        self.bar.set_message(format!(
+            "{}, {} rows/s",
+            rows(self.meter.rows()),
+            count(per_second(self.meter.rows(), seconds))
+        ));
         self.bar.set_position(self.meter.bytes());
     }
 
     /// All rows are sent; the server validates and commits.
     pub(crate) fn committing(&self) {
         self.show();
-        self.bar.set_message(format!("{} rows sent; the server validates and commits", count(self.meter.rows())));
+        self.bar.set_message(format!("{} sent; the server validates and commits", rows(self.meter.rows())));
     }
 
     /// How often [`Progress::show`] is worth calling.
@@ -75,8 +78,8 @@ impl Summary {
     pub(crate) fn text(&self) -> String {
         let seconds = self.elapsed.as_secs_f64();
         format!(
-            "{} rows in {seconds:.1} s: {} rows/s, {}/s",
-            count(self.rows),
+            "{} in {seconds:.1} s: {} rows/s, {}/s",
+            rows(self.rows),
             count(per_second(self.rows, seconds)),
             HumanBytes(per_second(self.bytes, seconds))
         )

@@ -51,6 +51,18 @@ pub(crate) fn reason(failure: &Failure) -> String {
     reason.unwrap_or("UNKNOWN").to_owned()
 }
 
+/// The first line of a report: the reason where a server gave one, and the message.
+pub(crate) fn headline(error: &ClientError) -> String {
+    match error {
+        ClientError::Failed(failure) => format!("{}: {}", reason(failure), failure.message),
+        ClientError::Url { .. }
+        | ClientError::Connect { .. }
+        | ClientError::Broken { .. }
+        | ClientError::Arrow { .. }
+        | ClientError::Answer { .. } => format!("error: {error}"),
+    }
+}
+
 /// The command that asks for the outcome of a write.
 fn ask(write: &Write) -> String {
     let branch = match write.branch.as_str() {
@@ -91,6 +103,9 @@ impl<'a> Report<'a> {
             Retry::AfterReread => out.push_str("next: read again, then decide again\n"),
             Retry::Never => {}
         }
+        if let Problem::ParamInvalid { parameter } = &self.failure.problem {
+            let _ = writeln!(out, "next: give it as --param {parameter}='<JSON value>'; a text stands in quotes in it");
+        }
         out
     }
 
@@ -119,21 +134,21 @@ impl<'a> Report<'a> {
     }
 
     fn what_and_where(&self) -> String {
-        let mut out = match self.error {
-            ClientError::Failed(_) => format!("{}: {}\n", reason(&self.failure), self.failure.message),
-            ClientError::Url { .. }
-            | ClientError::Connect { .. }
-            | ClientError::Broken { .. }
-            | ClientError::Arrow { .. }
-            | ClientError::Answer { .. } => format!("error: {}\n", self.error),
-        };
-        if let ClientError::Connect { .. } = self.error {
-            out.push_str("next: start a server with `omnigraph serve --root <folder>`, or name another with --url\n");
-        }
         let diagnostics = match &self.failure.problem {
             Problem::QueryInvalid { diagnostics } | Problem::SchemaInvalid { diagnostics } => diagnostics.as_slice(),
             _ => &[],
         };
+        let mut out = match self.source {
+            // The message repeats the first finding, which stands below with its place.
+            Some(_) if !diagnostics.is_empty() => {
+                let mistakes = if diagnostics.len() == 1 { "mistake" } else { "mistakes" };
+                format!("{}: {} {mistakes} in the text\n", reason(&self.failure), diagnostics.len())
+            }
+            Some(_) | None => format!("{}\n", headline(self.error)),
+        };
+        if let ClientError::Connect { .. } = self.error {
+            out.push_str("next: start a server with `omnigraph serve --root <folder>`, or name another with --url\n");
+        }
         match self.source {
             Some(source) => diagnostics.iter().for_each(|diagnostic| out.push_str(&render(diagnostic, source))),
             None => diagnostics.iter().for_each(|diagnostic| out.push_str(&line(diagnostic))),
@@ -143,7 +158,9 @@ impl<'a> Report<'a> {
         for (name, value) in &details {
             let _ = writeln!(out, "  {name:width$}  {value}");
         }
-        for (row, place) in self.places {
+        // With one file its rows are the rows of the load.
+        let several = self.places.iter().any(|(row, place)| *row != place.row);
+        for (row, place) in self.places.iter().filter(|_| several) {
             let _ = writeln!(out, "  row {row} of the load is row {} of {}", place.row, place.file.display());
         }
         out
@@ -181,6 +198,8 @@ fn details(problem: &Problem) -> Vec<(&'static str, String)> {
         Problem::KeyConflict { type_name, ids, total, .. } => {
             vec![("type", type_name.clone()), ("ids", listed(ids, *total))]
         }
+        // A single violation is what the message tells.
+        Problem::ConstraintViolation { total: 0..=1, .. } => Vec::new(),
         Problem::ConstraintViolation { violations, total } => {
             let shown = violations.iter().map(|violation| (violation.kind.as_str(), violated(violation)));
             let more = total.saturating_sub(violations.len() as u64);
@@ -199,7 +218,6 @@ fn details(problem: &Problem) -> Vec<(&'static str, String)> {
             vec![("limit", limit.clone()), ("value", value.to_string()), ("asked", asked.to_string())]
         }
         Problem::InvalidRequest { field } => vec![("field", field.clone())],
-        Problem::ParamInvalid { parameter } => vec![("parameter", parameter.clone())],
         Problem::LoadInvalid { type_name, row, column } => {
             let fields =
                 [("type", type_name.clone()), ("row", row.map(|row| row.to_string())), ("column", column.clone())];
@@ -220,6 +238,7 @@ fn details(problem: &Problem) -> Vec<(&'static str, String)> {
         }
         Problem::QueryInvalid { .. }
         | Problem::SchemaInvalid { .. }
+        | Problem::ParamInvalid { .. }
         | Problem::NotFound { .. }
         | Problem::AlreadyExists { .. }
         | Problem::OperationRolledBack { .. }

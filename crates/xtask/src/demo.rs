@@ -10,7 +10,6 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::error::{Error, Result};
-use crate::test::build_binary;
 use crate::tools;
 use crate::workspace::{Workspace, run as run_command, say};
 
@@ -39,8 +38,7 @@ pub(crate) enum Size {
 /// Shows the product at work, and fails if any step does.
 pub(crate) fn run(workspace: &Workspace, size: Size) -> Result<()> {
     let begun = Instant::now();
-    let binary = build_binary(workspace)?;
-    let collision = build_collision(workspace)?;
+    let Programs { binary, collision } = build(workspace)?;
     let flights = match size {
         Size::Small => None,
         Size::Full => Some(tools::flights(workspace)?),
@@ -63,11 +61,22 @@ pub(crate) fn run(workspace: &Workspace, size: Size) -> Result<()> {
     Ok(())
 }
 
-/// Builds the example of the client crate and returns its path.
-fn build_collision(workspace: &Workspace) -> Result<PathBuf> {
-    let mut build = workspace.cargo(["build", "-p", "omnigraph-client", "--example", "collision"]);
-    run_command(&mut build, "see the messages above")?;
-    Ok(workspace.target().join("debug/examples").join(format!("collision{}", std::env::consts::EXE_SUFFIX)))
+/// What the demo runs.
+struct Programs {
+    /// The product's binary.
+    binary: PathBuf,
+    /// The example in which two clients collide.
+    collision: PathBuf,
+}
+
+/// Builds both in one go, so that what they share is compiled once, with one set of features.
+fn build(workspace: &Workspace) -> Result<Programs> {
+    let packages = ["build", "-p", "omnigraph-cli", "-p", "omnigraph-client"];
+    let targets = ["--bin", "omnigraph", "--example", "collision"];
+    run_command(&mut workspace.cargo(packages.into_iter().chain(targets)), "see the messages above")?;
+    let built = workspace.target().join("debug");
+    let program = |name: &str| built.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    Ok(Programs { binary: program("omnigraph"), collision: program("examples/collision") })
 }
 
 /// What the steps need.
@@ -113,7 +122,7 @@ impl Demo<'_> {
         match status.success() {
             true => Ok(()),
             false => Err(Error::new(format!("a step of the demo failed: {status}"))
-                .way_out("its message stands above; the server's log stands between the steps")),
+                .way_out("its message stands above, and what the server warned of")),
         }
     }
 

@@ -7,6 +7,7 @@ mod ndjson;
 mod transfer;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use omnigraph_client::{Capture, Client, ClientError, Compression, LoadOptions, LoadTarget, Outcome, Purpose, Receipt};
 use omnigraph_types::{Failure, Problem, Retry};
@@ -25,6 +26,8 @@ use transfer::{Transfer, read_ahead};
 
 /// Times that a load is sent in all.
 const ATTEMPTS_MAX: u32 = 3;
+/// Least pause before a load is sent again.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Loads the files and prints the receipt.
 pub(crate) async fn run(global: &Global, arguments: &LoadArguments) -> Result<(), CliError> {
@@ -52,13 +55,11 @@ pub(crate) async fn run(global: &Global, arguments: &LoadArguments) -> Result<()
             Ok(receipt) => break receipt,
             Err(CliError::Load(failed)) if attempt < ATTEMPTS_MAX && load.may_repeat(&failed.error) => {
                 attempt += 1;
-                let failure = failed.error.failure();
                 eprintln!(
-                    "{}: {}; sending the load again, attempt {attempt} of {ATTEMPTS_MAX}",
-                    report::reason(&failure),
-                    failure.message
+                    "{}; sending the load again, attempt {attempt} of {ATTEMPTS_MAX}",
+                    report::headline(&failed.error)
                 );
-                tokio::time::sleep(failed.error.retry_after()).await;
+                tokio::time::sleep(failed.error.retry_after().max(PAUSE)).await;
             }
             Err(error) => return Err(error),
         }

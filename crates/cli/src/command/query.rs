@@ -10,7 +10,7 @@ use super::{Session, read_text};
 use crate::arguments::{Global, Param, QueryArguments};
 use crate::error::CliError;
 use crate::input::STANDARD_INPUT;
-use crate::output::{Output, OutputError, Printed, Printer, count};
+use crate::output::{Output, OutputError, Printed, Printer, count, rows};
 
 /// Runs a query and prints its result as it arrives.
 pub(crate) async fn run(global: &Global, arguments: QueryArguments) -> Result<(), CliError> {
@@ -48,15 +48,11 @@ pub(crate) async fn run(global: &Global, arguments: QueryArguments) -> Result<()
 }
 
 fn footer(printed: Printed, commit: &str) -> String {
-    let rows = match printed.rows {
-        1 => "1 row".to_owned(),
-        rows => format!("{} rows", count(rows)),
-    };
     let left_out = match printed.left_out {
         0 => String::new(),
         rows => format!(", the last {} of which are not shown: use --output json or csv", count(rows)),
     };
-    format!("{rows} at commit {commit}{left_out}")
+    format!("{} at commit {commit}{left_out}", rows(printed.rows))
 }
 
 /// One object of all parameters. Values stay the texts that they are, so that no number is rounded.

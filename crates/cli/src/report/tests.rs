@@ -98,7 +98,7 @@ fn wrong_query_shows_its_place() {
     };
     let error = failed(Problem::QueryInvalid { diagnostics: vec![diagnostic] }, "the query is not valid");
     insta::assert_snapshot!(text(&CliError::Query { error, text: source.to_owned() }), @r"
-    QUERY_INVALID: the query is not valid
+    QUERY_INVALID: 1 mistake in the text
     T1: there is no node type Aeroport
      --> line 1, column 25
       |

@@ -64,6 +64,8 @@ impl Server {
             .arg(binary)
             .args(["serve", "--listen", "127.0.0.1:0", "--root"])
             .arg(root)
+            // The demo's own lines tell what happens; of the server's log only warnings add to them.
+            .env("RUST_LOG", "warn")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
