@@ -23,6 +23,7 @@ pub(crate) use intake::Intake;
 pub(crate) use spill::SpillPool;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -306,12 +307,13 @@ impl Load {
         Ok(result)
     }
 
-    /// Puts batches into the files of their types.
+    /// Puts batches into the files of their types. The intake is put back only when all are there: otherwise its fingerprints would speak
+    /// of rows that no file has.
     async fn store(&mut self, batches: Vec<TakenBatch>) -> Result<()> {
+        let intake = self.intake.take().ok_or_else(failed_before)?;
         for TakenBatch { table, batch } in batches {
             self.rows += batch.num_rows() as u64;
             if self.request.mode == LoadMode::Merge && self.rows > self.limits.merge_rows_max {
-                self.intake = None;
                 return Err(EngineError::Limit {
                     limit: "merge_rows_max",
                     value: self.limits.merge_rows_max,
@@ -319,22 +321,24 @@ impl Load {
                     advice: "split the merge into several loads, or append what is new",
                 });
             }
-            let writer = match self.writers.entry(table) {
-                std::collections::btree_map::Entry::Occupied(writer) => writer.into_mut(),
-                std::collections::btree_map::Entry::Vacant(vacant) => {
-                    let row = self.base.table(table).ok_or(EngineError::Defect("a type of the schema has no table"))?;
-                    let options = FileWriterOptions { rows_per_file_max: self.limits.data_file_rows_max };
-                    let schema = self.schema.by_id(table)?.arrow.clone();
-                    let store = self.committer.catalog().store();
-                    vacant.insert(store.write_files(&row.path, row.tree, schema, options))
-                }
-            };
-            if let Err(error) = writer.write(batch).await {
-                self.intake = None;
-                return Err(error.into());
-            }
+            self.writer(table)?.write(batch).await?;
         }
+        self.intake = Some(intake);
         Ok(())
+    }
+
+    /// The writer of a type's files, opened with its first rows.
+    fn writer(&mut self, table: TableId) -> Result<&mut FileWriter> {
+        Ok(match self.writers.entry(table) {
+            Entry::Occupied(writer) => writer.into_mut(),
+            Entry::Vacant(vacant) => {
+                let row = self.base.table(table).ok_or(EngineError::Defect("a type of the schema has no table"))?;
+                let options = FileWriterOptions { rows_per_file_max: self.limits.data_file_rows_max };
+                let schema = self.schema.by_id(table)?.arrow.clone();
+                let store = self.committer.catalog().store();
+                vacant.insert(store.write_files(&row.path, row.tree, schema, options))
+            }
+        })
     }
 
     /// Completes the files.

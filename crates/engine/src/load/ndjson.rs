@@ -3,6 +3,7 @@
 //! Memory: one partial line, and pending rows up to a bound in rows per type and in bytes of text over all types.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use arrow::array::{
@@ -120,10 +121,8 @@ impl NdjsonReader {
         }
         let row = parse_line(text, &self.limits, &schema.schema).map_err(|error| error.failure(self.lines))?;
         let rows = match self.types.entry(row.type_id) {
-            std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
-            std::collections::btree_map::Entry::Vacant(entry) => {
-                entry.insert(TypeRows::open(schema.by_id(row.type_id)?, intake)?)
-            }
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(TypeRows::open(schema.by_id(row.type_id)?, intake)?),
         };
         rows.push(row, self.lines)?;
         self.pending_bytes += line.len();

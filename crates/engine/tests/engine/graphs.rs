@@ -1,5 +1,6 @@
 //! Graphs by name, their limits, and what a load holds while it runs.
 
+use futures::FutureExt;
 use omnigraph_engine::{CreateGraph, LoadMode, ReadAt};
 use omnigraph_types::{BranchName, Effect, Limits, Problem, Resource};
 
@@ -72,6 +73,15 @@ async fn a_load_that_failed_cannot_be_finished() {
     load.write_ndjson(p("a").as_bytes()).await.unwrap();
     load.write_ndjson(b"{\n").await.unwrap_err();
     load.write_ndjson(p("b").as_bytes()).await.unwrap_err();
+    load.finish().await.unwrap_err();
+    assert_eq!(ids(&graph, "P").await.len(), 0);
+}
+
+#[tokio::test]
+async fn a_load_whose_write_was_interrupted_cannot_be_finished() {
+    let (_root, graph) = graph(SPEC).await;
+    let mut load = graph.begin_load(request(LoadMode::Append)).await.unwrap();
+    assert!(load.write_ndjson(p("a").as_bytes()).now_or_never().is_none());
     load.finish().await.unwrap_err();
     assert_eq!(ids(&graph, "P").await.len(), 0);
 }
