@@ -69,11 +69,10 @@ struct Programs {
     collision: PathBuf,
 }
 
-/// Builds both in one go, so that what they share is compiled once, with one set of features.
+/// Builds both in one go and with the whole workspace's features, so that what they share with each other and with the tests is compiled once.
 fn build(workspace: &Workspace) -> Result<Programs> {
-    let packages = ["build", "-p", "omnigraph-cli", "-p", "omnigraph-client"];
-    let targets = ["--bin", "omnigraph", "--example", "collision"];
-    run_command(&mut workspace.cargo(packages.into_iter().chain(targets)), "see the messages above")?;
+    let targets = ["build", "--workspace", "--bin", "omnigraph", "--example", "collision"];
+    run_command(&mut workspace.cargo(targets), "see the messages above")?;
     let built = workspace.target().join("debug");
     let program = |name: &str| built.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     Ok(Programs { binary: program("omnigraph"), collision: program("examples/collision") })

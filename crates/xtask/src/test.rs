@@ -20,9 +20,10 @@ pub(crate) fn setup(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Builds the product's binary and returns its path.
+/// Builds the product's binary and returns its path. `--workspace` unites the features of all packages, as the tests have them: with others
+/// the whole storage stack would be compiled a second time.
 pub(crate) fn build_binary(workspace: &Workspace) -> Result<PathBuf> {
-    run(&mut workspace.cargo(["build", "-p", "omnigraph-cli", "--bin", "omnigraph"]), "see the messages above")?;
+    run(&mut workspace.cargo(["build", "--workspace", "--bin", "omnigraph"]), "see the messages above")?;
     Ok(workspace.target().join("debug").join(format!("omnigraph{}", std::env::consts::EXE_SUFFIX)))
 }
 

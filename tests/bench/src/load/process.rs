@@ -29,9 +29,9 @@ impl Programs {
         let own = std::env::current_exe().map_err(BenchError::io("find the folder of built programs"))?;
         let target = own.ancestors().nth(2).unwrap_or(Path::new(".")).to_path_buf();
         let release = target.join("release");
-        let server = program(server, release.join("omnigraph"), &["-p", "omnigraph-cli"])?;
+        let server = program(server, release.join("omnigraph"), &["--workspace", "--bin", "omnigraph"])?;
         let built = release.join("examples").join("bare_flight");
-        let floor = program(floor, built, &["-p", "omnigraph-storage", "--example", "bare_flight"])?;
+        let floor = program(floor, built, &["--workspace", "--example", "bare_flight"])?;
         Ok(Self { server, floor })
     }
 
