@@ -17,7 +17,7 @@ pub(crate) fn name_entries(name: &GraphName) -> ObjectPath {
 
 /// One entry of a name.
 pub(crate) fn name_entry(name: &GraphName, sequence: u64) -> ObjectPath {
-    name_entries(name).child(&format!("{sequence:010}.json"))
+    name_entries(name).child(format!("{sequence:010}.json"))
 }
 
 /// The paths of one graph.
@@ -29,7 +29,7 @@ pub struct GraphPaths {
 impl GraphPaths {
     /// The paths of `graph`.
     pub fn new(graph: GraphId) -> Self {
-        Self { root: ObjectPath::new(&graph.to_string()) }
+        Self { root: ObjectPath::new(graph.to_string()) }
     }
 
     /// The dataset of the graph's versions.
@@ -39,17 +39,17 @@ impl GraphPaths {
 
     /// An accepted contract, by its hash in hexadecimal.
     pub fn contract(&self, hash: &str) -> ObjectPath {
-        self.root.child("__schema").child(&format!("{hash}.json"))
+        self.root.child("__schema").child(format!("{hash}.json"))
     }
 
     /// Folder of a branch's intents.
     pub fn intents(&self, branch: BranchId) -> ObjectPath {
-        self.root.child("__recovery").child(&branch.to_string())
+        self.root.child("__recovery").child(branch.to_string())
     }
 
     /// The one intent that can ever exist for this version of this branch.
     pub fn intent(&self, branch: BranchId, version: GraphVersion) -> ObjectPath {
-        self.intents(branch).child(&format!("{:020}.json", version.0))
+        self.intents(branch).child(format!("{:020}.json", version.0))
     }
 
     /// Folder of a table's dataset.
@@ -58,6 +58,6 @@ impl GraphPaths {
             TableKind::Node => "nodes",
             TableKind::Edge => "edges",
         };
-        self.root.child("tables").child(folder).child(&table.to_string())
+        self.root.child("tables").child(folder).child(table.to_string())
     }
 }

@@ -179,7 +179,8 @@ pub(crate) async fn round(committer: Committer, ready: Ready, deadline: Instant)
                 Err(interrupted) => interrupted.resolve(&committer).await,
             }
         }
-        ArmOutcome::Taken(Guarded { ready, gate }) => {
+        ArmOutcome::Taken(guarded) => {
+            let Guarded { ready, gate } = *guarded;
             let version = ready.base.version().next();
             let decision = wait_for(&committer, &gate, &branch, version, deadline).await?;
             tracing::debug!(%version, ?decision, "the ticket was another's");
@@ -202,7 +203,7 @@ struct Guarded {
 #[must_use]
 enum ArmOutcome {
     Armed(Box<Armed>),
-    Taken(Guarded),
+    Taken(Box<Guarded>),
 }
 
 impl Guarded {
@@ -222,7 +223,7 @@ impl Guarded {
             Ok(TicketOutcome::Taken) => {}
             Ok(TicketOutcome::Lost) => {
                 committer.liveness().end(intent.attempt_id);
-                return Ok(ArmOutcome::Taken(self));
+                return Ok(ArmOutcome::Taken(Box::new(self)));
             }
             Err(error) => {
                 if error.certainty() == omnigraph_storage::Certainty::NotApplied

@@ -1,6 +1,8 @@
 """Sends half of a load, says so, and then stays until it is killed, or ends by an exception that nobody catches.
 
 Usage: half.py URL stay|raise
+
+Arrow's client sends a regular end of stream when the program dies of an exception, so the load announces a mark that ends it.
 """
 
 import sys
@@ -30,7 +32,7 @@ def batch(number):
 
 def main(url, end):
     client = flight.connect(url)
-    writer, _reader = client.do_put(path("Airport"), batch(0).schema, call_options("append"))
+    writer, _reader = client.do_put(path("Airport"), batch(0).schema, call_options("append", x_omnigraph_end="marked"))
     for number in range(BATCHES // 2):
         writer.write_batch(batch(number))
     print("half", flush=True)

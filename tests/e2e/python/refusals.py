@@ -66,6 +66,7 @@ def cases(contract):
         "type_unknown": (path("Airprt"), airport(), append),
         "graph_unknown": (path("Airport", graph="nope"), airport(), append),
         "branch_unknown": (path("Airport", branch="nope"), airport(), append),
+        "end_mark_missing": (path("Airport"), airport(), call_options("append", x_omnigraph_end="marked")),
         "head_not_expected": (
             path("Airport"),
             airport(),

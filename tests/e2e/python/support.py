@@ -84,12 +84,14 @@ def call_options(mode=None, compression=None, **headers):
     return flight.FlightCallOptions(headers=pairs, write_options=pa.ipc.IpcWriteOptions(compression=compression))
 
 
-def put(client, descriptor, batches, options):
-    """Sends batches as one stream, ends it, and returns the last PutResult's metadata."""
+def put(client, descriptor, batches, options, mark=None):
+    """Sends batches as one stream, ends it, with a mark if there is one, and returns the last PutResult's metadata."""
     batches = list(batches)
     writer, reader = client.do_put(descriptor, batches[0].schema, options)
     for batch in batches:
         writer.write_batch(batch)
+    if mark is not None:
+        writer.write_metadata(mark)
     writer.done_writing()
     last = None
     while (result := reader.read()) is not None:

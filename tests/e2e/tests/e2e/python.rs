@@ -125,6 +125,10 @@ fn refusals(head: &str) -> Vec<Refusal> {
             json!({ "resource_name": "nope", "resource_type": "omnigraph.v1.Branch" }),
         ),
         Refusal {
+            retry: "same_request",
+            ..refusal("end_mark_missing", 1, "CANCELLED", ("google.rpc.ErrorInfo", json!({ "reason": "CANCELLED" })))
+        },
+        Refusal {
             retry: "after_reread",
             ..refusal(
                 "head_not_expected",

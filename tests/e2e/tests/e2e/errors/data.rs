@@ -54,7 +54,7 @@ const BROKEN: &[Broken] = &[
         kind: ConstraintKind::Null,
         line: r#"{"edge":"Ferry","from":"OSL","to":"BGO","data":{"id":"f"}}"#,
         type_name: "Ferry",
-        entity: Some("f"),
+        entity: None,
         properties: &["minutes"],
         says: "null",
     },

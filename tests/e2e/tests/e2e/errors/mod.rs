@@ -95,6 +95,7 @@ provoked! {
     StorageUnavailable: store::load_that_cannot_spill_is_refused,
     StorageFormat: store::graph_of_another_format_is_refused,
     Corrupt: store::torn_intent_is_refused,
+    OperationRolledBack: store::write_that_the_store_fails_is_told_as_undone,
     TableOccupied: store::table_with_a_foreign_commit_is_refused,
 }
 

@@ -3,10 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use omnigraph_types::{Effect, Failure, Problem, Retry};
+use futures::TryStreamExt;
+use omnigraph_client::{Client, LoadMode, LoadOptions};
+use omnigraph_storage::{
+    CommitOutcome, FileWriterOptions, ObjectPath, ScanRequest, Store, StoreOptions, TransactionMark, TreeRef,
+};
+use omnigraph_types::{AttemptId, Effect, Failure, Problem, Retry};
 
 use super::{SCHEMA, World, tells};
-use crate::support::{Server, append, client, create, graph_name, head, refused, root, rows};
+use crate::support::{Server, append, client, create, graph_name, head, ndjson, refused, root, rows};
 
 fn port(code: &str) -> String {
     format!("{{\"type\":\"Port\",\"data\":{{\"code\":\"{code}\"}}}}\n")
@@ -103,14 +108,61 @@ pub(super) async fn torn_intent_is_refused() -> Failure {
     failure
 }
 
-/// Somebody commits to a table beside the graph: the newest manifest once more, as the version that the next load would write.
+/// The folder of the only node type's table, relative to the root.
+fn ports_table(root: &Path) -> String {
+    let table = only_child(&graph_folder(root).join("tables/nodes"));
+    table.strip_prefix(root).unwrap().to_str().unwrap().to_owned()
+}
+
+/// Somebody appends to a table beside the graph, at the version that the next load would write.
 pub(super) async fn table_with_a_foreign_commit_is_refused() -> Failure {
     let world = World::new(&[]).await;
     let (client, root) = (&world.client, world.root.path());
     append(client, &port("OSL")).await.unwrap();
     let before = head(client).await;
-    let ports = fs::read_dir(graph_folder(root).join("tables/nodes")).unwrap().next().unwrap().unwrap().path();
-    let versions = ports.join("_versions");
+    let foreign = foreign_commit(root).await;
+
+    let failure = refused(append(client, &port("BGO")).await);
+    let Problem::TableOccupied { table, expected, found } = &failure.problem else { panic!("{failure:?}") };
+    assert_eq!((table.as_str(), found), ("Port", &foreign));
+    assert!(!expected.is_empty() && expected != found, "{failure:?}");
+    tells(&failure, Effect::None, Retry::Never);
+    assert_eq!((head(client).await, rows(client, &["Port"]).await["Port"]), (before, 1));
+    failure
+}
+
+/// Appends a port's row once more, and returns the transaction's id.
+async fn foreign_commit(root: &Path) -> String {
+    let store = Store::open(root.to_str().unwrap(), StoreOptions::default()).await.unwrap();
+    let path = ObjectPath::new(&ports_table(root));
+    let tree = TreeRef::main(path.clone());
+    let newest = store.head(&tree).await.unwrap().unwrap();
+    let table = store.open_table(&tree.at(newest)).await.unwrap();
+    let rows: Vec<_> = table.scan(ScanRequest::default()).await.unwrap().try_collect().await.unwrap();
+    let mut files = store.write_files(&path, None, table.schema(), FileWriterOptions { rows_per_file_max: 1_000 });
+    for batch in rows {
+        files.write(batch).await.unwrap();
+    }
+    let uuid = "00000000-0000-4000-8000-000000000000".to_owned();
+    let mark = TransactionMark {
+        uuid: uuid.clone(),
+        operation_id: Client::mint_operation_id(),
+        attempt_id: AttemptId(ulid::Ulid::new()),
+    };
+    let change = table.stage_append(files.finish().await.unwrap(), mark);
+    let outcome = store.commit_exact(&table, &change).await.unwrap();
+    assert!(matches!(outcome, CommitOutcome::Committed(_)), "{outcome:?}");
+    uuid
+}
+
+/// A manifest of another version lies where the load's own would: the load is undone, and the reason that is told names no path.
+pub(super) async fn write_that_the_store_fails_is_told_as_undone() -> Failure {
+    let world = World::new(&[]).await;
+    let (client, root) = (&world.client, world.root.path());
+    append(client, &port("OSL")).await.unwrap();
+    let before = head(client).await;
+    let table = ports_table(root);
+    let versions = root.join(&table).join("_versions");
     let mut names: Vec<String> = fs::read_dir(&versions)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -121,11 +173,13 @@ pub(super) async fn table_with_a_foreign_commit_is_refused() -> Failure {
     let newest: u64 = names[0].trim_end_matches(".manifest").parse().unwrap();
     fs::copy(versions.join(&names[0]), versions.join(format!("{:020}.manifest", newest - 1))).unwrap();
 
-    let failure = refused(append(client, &port("BGO")).await);
-    let Problem::TableOccupied { table, expected, found } = &failure.problem else { panic!("{failure:?}") };
-    assert_eq!(table, "Port");
-    assert!(expected != found && !expected.is_empty() && !found.is_empty(), "{failure:?}");
-    tells(&failure, Effect::None, Retry::Never);
+    let options = LoadOptions::new(LoadMode::Append);
+    let operation = options.operation_id;
+    let failure = refused(ndjson(client, options, &port("BGO")).await);
+    let Problem::OperationRolledBack { operation_id, reason } = &failure.problem else { panic!("{failure:?}") };
+    assert_eq!((*operation_id, reason.as_str()), (operation, "the store failed while the write took effect"));
+    tells(&failure, Effect::None, Retry::SameRequest);
+    assert!(!failure.message.contains(&table), "a path left the server: {}", failure.message);
     assert_eq!((head(client).await, rows(client, &["Port"]).await["Port"]), (before, 1));
     failure
 }
