@@ -134,7 +134,7 @@ pub(super) async fn table_with_a_foreign_commit_is_refused() -> Failure {
 /// Appends a port's row once more, and returns the transaction's id.
 async fn foreign_commit(root: &Path) -> String {
     let store = Store::open(root.to_str().unwrap(), StoreOptions::default()).await.unwrap();
-    let path = ObjectPath::new(&ports_table(root));
+    let path = ObjectPath::new(ports_table(root));
     let tree = TreeRef::main(path.clone());
     let newest = store.head(&tree).await.unwrap().unwrap();
     let table = store.open_table(&tree.at(newest)).await.unwrap();
