@@ -3,22 +3,25 @@
 //! The only thing kept between calls is the newest version this process has seen, with the instant at which it was proven newest: a
 //! version is immutable, and a probe forward from it finds what others published since.
 
-use std::sync::{Arc, Mutex};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use bytes::Bytes;
-use omnigraph_storage::{ObjectPath, Pin, Store, TreeRef};
-use omnigraph_types::{
-    BranchId, BranchName, Clock, CommitId, GraphId, GraphVersion, Limits, OperationId, TableVersion,
-};
+use omnigraph_storage::{ObjectPath, Pin, Store};
+use omnigraph_types::{BranchId, Clock, GraphId, GraphVersion, Limits, OperationId, TableVersion};
 use sha2::{Digest, Sha256};
 
+use crate::branches::Chain;
 use crate::error::CatalogError;
 use crate::format::decode_state;
 use crate::history;
 use crate::paths::GraphPaths;
-use crate::rows::{CommitRow, OperationRow};
-use crate::snapshot::{Proof, Snapshot};
+use crate::rows::OperationRow;
+use crate::snapshot::{Author, Proof, Snapshot};
+
+/// Branches whose newest versions are kept in memory; beyond it all but main's are asked for again.
+const BRANCHES_KEPT_MAX: usize = 256;
 
 #[derive(Debug)]
 struct Shared {
@@ -28,7 +31,8 @@ struct Shared {
     main_branch_id: BranchId,
     clock: Arc<dyn Clock>,
     limits: Arc<Limits>,
-    newest: Mutex<Option<Snapshot>>,
+    /// The newest versions seen, by branch.
+    newest: Mutex<HashMap<BranchId, Snapshot>>,
 }
 
 /// One graph. Cheap to clone.
@@ -41,7 +45,7 @@ impl Catalog {
     pub(crate) fn new(store: Store, ids: (GraphId, BranchId), clock: Arc<dyn Clock>, limits: Arc<Limits>) -> Self {
         let (graph_id, main_branch_id) = ids;
         let paths = GraphPaths::new(graph_id);
-        let newest = Mutex::new(None);
+        let newest = Mutex::default();
         Self { shared: Arc::new(Shared { store, paths, graph_id, main_branch_id, clock, limits, newest }) }
     }
 
@@ -80,115 +84,67 @@ impl Catalog {
         Duration::from_millis(self.shared.limits.proof_age_max_ms)
     }
 
-    fn tree(&self) -> TreeRef {
-        TreeRef { path: self.paths().manifest(), tree: None }
-    }
-
-    fn main_only(&self, branch: &BranchName) -> Result<(), CatalogError> {
-        match branch {
-            BranchName::Main => Ok(()),
-            BranchName::Named(_) => Err(CatalogError::BranchNotFound(branch.clone())),
-        }
-    }
-
     pub(crate) fn remember(&self, snapshot: &Snapshot) {
-        let mut newest = self.shared.newest.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if newest.as_ref().is_none_or(|known| known.version() <= snapshot.version()) {
-            *newest = Some(snapshot.clone());
+        let mut newest = self.newest_seen();
+        if newest.len() >= BRANCHES_KEPT_MAX && !newest.contains_key(&snapshot.branch_id()) {
+            newest.retain(|branch, _| *branch == self.shared.main_branch_id);
+        }
+        let newer = |known: &Snapshot| known.version() > snapshot.version();
+        if !newest.get(&snapshot.branch_id()).is_some_and(newer) {
+            newest.insert(snapshot.branch_id(), snapshot.clone());
         }
     }
 
-    /// The newest version that this process has seen, without asking the store.
-    pub fn known_newest(&self) -> Option<GraphVersion> {
-        let newest = self.shared.newest.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        newest.as_ref().map(Snapshot::version)
+    fn newest_seen(&self) -> MutexGuard<'_, HashMap<BranchId, Snapshot>> {
+        self.shared.newest.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// The newest version of a branch, proven newest: by a probe forward from what this process knows, or by listing.
-    pub async fn newest(&self, branch: &BranchName) -> Result<Snapshot, CatalogError> {
-        self.main_only(branch)?;
-        let known = self.shared.newest.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+    /// The newest version of a branch that this process has seen, without asking the store.
+    pub fn known(&self, branch: BranchId) -> Option<Snapshot> {
+        self.newest_seen().get(&branch).cloned()
+    }
+
+    /// The newest version of a chain, proven newest: by a probe forward from what this process knows, or by listing. It may be `retired`.
+    pub async fn newest_of(&self, chain: &Chain) -> Result<Snapshot, CatalogError> {
+        let known = self.known(chain.branch_id);
         let known = known.filter(|snapshot| snapshot.proof_age(self.clock()) <= self.proof_age_max());
         let proof = Proof::now(self.clock());
-        let tree = self.tree();
+        let tree = self.tree_of(chain);
         let version = match &known {
             Some(snapshot) => self.store().head_from(&tree, TableVersion(snapshot.version().0)).await?,
             None => self.store().head(&tree).await?.ok_or_else(|| CatalogError::Corrupt {
-                object: "the graph's manifest".to_owned(),
+                object: format!("the chain of branch {}", chain.name),
                 expected: "at least one version".to_owned(),
             })?,
         };
         let snapshot = match known {
             Some(snapshot) if snapshot.version().0 == version.0 => snapshot.proven(proof),
-            _ => self.open_version(branch, GraphVersion(version.0), proof).await?,
+            _ => self.open_version(chain, GraphVersion(version.0), proof).await?,
         };
         self.remember(&snapshot);
         Ok(snapshot)
     }
 
-    /// One version of a branch, which must exist.
-    pub async fn at_version(&self, branch: &BranchName, version: GraphVersion) -> Result<Snapshot, CatalogError> {
-        self.main_only(branch)?;
-        self.open_version(branch, version, Proof::now(self.clock())).await
+    /// One version of a chain, which must exist.
+    pub async fn at_version(&self, chain: &Chain, version: GraphVersion) -> Result<Snapshot, CatalogError> {
+        self.open_version(chain, version, Proof::now(self.clock())).await
     }
 
-    async fn open_version(
-        &self,
-        branch: &BranchName,
-        version: GraphVersion,
-        proof: Proof,
-    ) -> Result<Snapshot, CatalogError> {
-        let pin = Pin { tree: self.tree(), version: TableVersion(version.0) };
+    async fn open_version(&self, chain: &Chain, version: GraphVersion, proof: Proof) -> Result<Snapshot, CatalogError> {
+        let pin = Pin { tree: self.tree_of(chain), version: TableVersion(version.0) };
         let table = self.store().open_table(&pin).await?;
         let state_fragment = table.fragments().iter().map(|fragment| fragment.id).max();
         let state_fragment = state_fragment.ok_or_else(|| CatalogError::Corrupt {
-            object: format!("version {version} of the graph's manifest"),
+            object: format!("version {version} of branch {}", chain.name),
             expected: "a state".to_owned(),
         })?;
         let batches = history::read_rows(&table, &[state_fragment]).await?;
-        let state = decode_state(&batches, version)?;
-        Ok(Snapshot::new(self.store().clone(), branch.clone(), table, state, proof))
-    }
-
-    /// The version that a commit published.
-    pub async fn snapshot_of_commit(&self, commit: CommitId) -> Result<Snapshot, CatalogError> {
-        let newest = self.newest(&BranchName::Main).await?;
-        if newest.head() == commit {
-            return Ok(newest);
+        let mut state = decode_state(&batches, version)?;
+        if state.branch_id != chain.branch_id {
+            // The version that the branch was cloned from: it has not published by itself yet.
+            state = state.inherited_by(chain.branch_id);
         }
-        let row = history::commit(&newest, commit).await?.ok_or(CatalogError::CommitNotFound(commit))?;
-        self.at_version(&BranchName::Main, row.version).await
-    }
-
-    /// The newest commit at or before a time, in milliseconds since 1970-01-01T00:00:00Z.
-    pub async fn snapshot_at_time(&self, branch: &BranchName, time_ms: u64) -> Result<Snapshot, CatalogError> {
-        let newest = self.newest(branch).await?;
-        let wanted = |row: &CommitRow| row.time_ms <= time_ms;
-        let found = history::commits_before(&newest, newest.version().next(), 1, &wanted).await?;
-        let row = found.first().ok_or_else(|| CatalogError::NoCommitAtTime { branch: branch.clone(), time_ms })?;
-        self.at_version(branch, row.version).await
-    }
-
-    /// One commit.
-    pub async fn commit(&self, id: CommitId) -> Result<CommitRow, CatalogError> {
-        let newest = self.newest(&BranchName::Main).await?;
-        history::commit(&newest, id).await?.ok_or(CatalogError::CommitNotFound(id))
-    }
-
-    /// A branch's commits, newest first: from its head, or from the one before `after`; at most `most`, which bounds the
-    /// memory taken.
-    pub async fn list_commits(
-        &self,
-        branch: &BranchName,
-        after: Option<CommitId>,
-        most: usize,
-    ) -> Result<Vec<CommitRow>, CatalogError> {
-        let newest = self.newest(branch).await?;
-        let before = match after {
-            None => newest.version().next(),
-            Some(id) => history::commit(&newest, id).await?.ok_or(CatalogError::CommitNotFound(id))?.version,
-        };
-        history::commits_before(&newest, before, most, &|_| true).await
+        Ok(Snapshot::new(self.store().clone(), chain.clone(), (table, state), Author::Anywhere, proof))
     }
 
     /// The publication that committed an operation, as far as `snapshot` knows.

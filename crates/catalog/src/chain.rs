@@ -3,16 +3,15 @@
 //! `Catalog::stage` computes and writes the next state's files, which nothing names; `Catalog::publish` is the one put that decides.
 //! Whoever loses that put learns so as a value and must look again.
 
-use omnigraph_storage::{CommitOutcome, FileWriterOptions, StagedChange, StagedFiles, Store, TransactionMark};
-use omnigraph_types::GraphVersion;
+use omnigraph_storage::{CommitOutcome, FileWriterOptions, StagedChange, StagedFiles, Store, TransactionMark, TreeRef};
+use omnigraph_types::{GraphVersion, TreeId};
 
 use crate::catalog::Catalog;
 use crate::error::CatalogError;
 use crate::format::{encode_state, manifest_schema};
 use crate::history;
-use crate::paths::GraphPaths;
 use crate::publication::{self, Precondition, Publication};
-use crate::snapshot::{Proof, Snapshot};
+use crate::snapshot::{Author, Proof, Snapshot};
 use crate::state::State;
 
 /// Rows of one manifest file; a state stays far below.
@@ -54,17 +53,21 @@ impl Catalog {
                 seen = history::committed(base, *operation).await?;
             }
         }
+        if base.state().retired.is_some() {
+            return Err(CatalogError::BranchNotFound(base.branch_name().clone()));
+        }
         let seen = |_| seen.as_ref().map(|row| format!("published as version {}", row.version));
         publication::check(base.state(), &publication.preconditions, &seen).map_err(CatalogError::Unmet)?;
         let mut next = base.state().apply(publication);
         let fragments = base.manifest().fragments();
         let state_fragment = fragments.iter().map(|fragment| fragment.id).max().unwrap_or(0);
         let spill = history::spill(base, &mut next, state_fragment + 1).await?;
+        let tree = base.manifest().pin().tree;
         let mut files = StagedFiles::empty();
         for batch in spill.batches {
-            files = files.concat(write_file(self.store(), self.paths(), batch).await?);
+            files = files.concat(write_file(self.store(), &tree, batch).await?);
         }
-        files = files.concat(write_file(self.store(), self.paths(), encode_state(&next)?).await?);
+        files = files.concat(write_file(self.store(), &tree, encode_state(&next)?).await?);
         let mut removed = spill.removed;
         removed.push(state_fragment);
         let mark = TransactionMark {
@@ -81,8 +84,8 @@ impl Catalog {
         let proof = Proof::now(self.clock());
         match self.store().commit_exact(staged.base.manifest(), &staged.change).await? {
             CommitOutcome::Committed(table) => {
-                let branch = staged.base.branch_name().clone();
-                let snapshot = Snapshot::new(self.store().clone(), branch, table, staged.next, proof);
+                let chain = staged.base.chain().clone();
+                let snapshot = Snapshot::new(self.store().clone(), chain, (table, staged.next), Author::Here, proof);
                 snapshot.adopt(staged.base.adopted());
                 self.remember(&snapshot);
                 Ok(PublishOutcome::Published(snapshot))
@@ -92,14 +95,23 @@ impl Catalog {
     }
 }
 
+impl Catalog {
+    /// Clones a version of a branch as a chain of its own, which nothing names. Costs the same whatever the graph holds.
+    pub async fn clone_chain(&self, from: &Snapshot) -> Result<TreeId, CatalogError> {
+        let chain = TreeId(self.clock().mint());
+        self.store().create_tree(&from.manifest().pin(), chain).await?;
+        Ok(chain)
+    }
+}
+
 /// Writes one batch as one data file of the manifest dataset.
 pub(crate) async fn write_file(
     store: &Store,
-    paths: &GraphPaths,
+    tree: &TreeRef,
     batch: arrow::array::RecordBatch,
 ) -> Result<StagedFiles, CatalogError> {
     let options = FileWriterOptions { rows_per_file_max: FILE_ROWS_MAX };
-    let mut writer = store.write_files(&paths.manifest(), None, manifest_schema(), options);
+    let mut writer = store.write_files(&tree.path, tree.tree, manifest_schema(), options);
     writer.write(batch).await?;
     Ok(writer.finish().await?)
 }

@@ -18,6 +18,9 @@ pub enum CatalogError {
     /// No branch of this name.
     #[error("there is no branch {0:?}")]
     BranchNotFound(BranchName),
+    /// A live branch bears this name.
+    #[error("branch {0:?} exists already")]
+    BranchExists(BranchName),
     /// No commit of this id in this graph.
     #[error("there is no commit {0}")]
     CommitNotFound(CommitId),
@@ -86,6 +89,10 @@ impl CatalogError {
             Self::BranchNotFound(name) => (
                 not_found(Resource::Branch, name.to_string()),
                 format!("there is no branch {:?} in this graph: every graph has `main`", name.as_str()),
+            ),
+            Self::BranchExists(name) => (
+                Problem::AlreadyExists { resource: Resource::Branch, name: name.to_string() },
+                format!("branch {:?} exists already: use it, or choose another name", name.as_str()),
             ),
             Self::CommitNotFound(id) => (
                 not_found(Resource::Commit, id.to_string()),

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::CatalogError;
-use crate::rows::{CommitRow, OperationRow};
+use crate::rows::{BranchRow, CommitRow, OperationRow};
 use crate::state::State;
 
 /// The storage format that this program reads and writes.
@@ -110,6 +110,12 @@ pub(crate) fn encode_state(state: &State) -> Result<RecordBatch, CatalogError> {
     for row in &state.history {
         rows.push("history", row.fragment.to_string(), row)?;
     }
+    for row in state.branches.values() {
+        rows.push("branch", row.branch_id.to_string(), row)?;
+    }
+    if let Some(row) = &state.retired {
+        rows.push("retired", String::new(), row)?;
+    }
     rows.into_batch()
 }
 
@@ -152,6 +158,8 @@ pub(crate) fn decode_state(batches: &[RecordBatch], version: GraphVersion) -> Re
         unsettled: rows.all("unsettled")?,
         recoveries: rows.all("recovery")?,
         history: rows.all("history")?,
+        branches: rows.all::<BranchRow>("branch")?.into_iter().map(|row| (row.branch_id, row)).collect(),
+        retired: rows.all("retired")?.pop(),
     };
     let newest_commit = state.commits.last().map(|commit| commit.id);
     let newest_operation = state.operations.last().map(|operation| operation.version);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow::datatypes::SchemaRef;
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
-use omnigraph_storage::{CommitOutcome, PutOutcome, StagedChange, Store, TransactionMark};
+use omnigraph_storage::{CommitOutcome, PutOutcome, StagedChange, Store, TransactionMark, TreeRef};
 use omnigraph_types::{
     AttemptId, BranchId, BranchName, Clock, CommitId, GraphId, GraphName, GraphVersion, Limits, OperationId, TableId,
     TableVersion,
@@ -239,7 +239,7 @@ impl Graphs {
             CommitId(self.clock.mint()),
             created_ms,
         );
-        let files = write_file(&self.store, &graph_paths, encode_state(&state)?).await?;
+        let files = write_file(&self.store, &TreeRef::main(graph_paths.manifest()), encode_state(&state)?).await?;
         let change = StagedChange::create_with(manifest_schema(), files, mark()).without_stable_row_ids();
         created(self.store.create_dataset(&graph_paths.manifest(), change).await?, "__manifest")
     }
@@ -284,6 +284,7 @@ fn first_state(
     };
     let counts = |table: &NewTable| TableCounts {
         table: table.id,
+        kind: table.kind,
         type_name: table.type_name.clone(),
         inserted: 0,
         updated: 0,
@@ -299,6 +300,7 @@ fn first_state(
         time_ms: created_ms,
         kind: CommitKind::CreateGraph,
         operation_id: new.operation_id,
+        schema_hash: new.contract_hash.clone(),
         counts: new.tables.iter().map(counts).collect(),
     };
     let operation = OperationRow {
@@ -309,6 +311,7 @@ fn first_state(
         branch_id,
         version,
         commit_id: Some(commit_id),
+        subject: None,
         reason: None,
     };
     State {
@@ -324,5 +327,7 @@ fn first_state(
         unsettled: Vec::new(),
         recoveries: Vec::new(),
         history: Vec::new(),
+        branches: Default::default(),
+        retired: None,
     }
 }

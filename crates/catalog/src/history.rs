@@ -117,7 +117,9 @@ pub(crate) async fn operation_rows(
     for row in &state.history {
         if (row.operation_min..=row.operation_max).contains(&operation) {
             let (_, operations) = read_fragment(snapshot, row.fragment).await?;
-            found.extend(operations.into_iter().filter(|row| row.operation_id == operation));
+            // A branch inherits its source's history; an operation belongs to the branch it was sent to.
+            let own = |row: &OperationRow| row.operation_id == operation && row.branch_id == state.branch_id;
+            found.extend(operations.into_iter().filter(own));
         }
     }
     found.extend(state.operations.iter().filter(|row| row.operation_id == operation).cloned());

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod branches;
 mod catalog;
 mod chain;
 mod error;
@@ -12,6 +13,7 @@ mod rows;
 mod snapshot;
 mod state;
 
+pub use branches::Chain;
 pub use catalog::Catalog;
 pub use chain::{PublishOutcome, StagedPublication};
 pub use error::CatalogError;
@@ -20,8 +22,8 @@ pub use graphs::{GraphEntry, Graphs, NewGraph, NewTable};
 pub use paths::GraphPaths;
 pub use publication::{PinChange, Precondition, Publication, Unmet};
 pub use rows::{
-    CommitKind, CommitRow, OperationRow, PublicationKind, RecoveryRow, TableCounts, TableKind, TableRow,
-    TableTransition, UnsettledRow,
+    BranchRow, CommitKind, CommitRow, OperationRow, PublicationKind, RecoveryRow, RetiredRow, TableCounts, TableKind,
+    TableRow, TableTransition, UnsettledRow,
 };
 pub use snapshot::Snapshot;
 pub use state::State;

@@ -2,10 +2,10 @@
 //!
 //! An intent stores one of these whole, so that whoever rolls it forward publishes exactly what its owner would have.
 
-use omnigraph_types::{AttemptId, CommitId, OperationId, TableId, TableVersion, TreeId};
+use omnigraph_types::{AttemptId, BranchId, BranchName, CommitId, OperationId, TableId, TableVersion, TreeId};
 use serde::{Deserialize, Serialize};
 
-use crate::rows::{CommitRow, PublicationKind, RecoveryRow, UnsettledRow};
+use crate::rows::{BranchRow, CommitRow, PublicationKind, RecoveryRow, RetiredRow, UnsettledRow};
 use crate::state::State;
 
 /// Something that must hold at version N for the publication to be written as N+1.
@@ -27,6 +27,10 @@ pub enum Precondition {
     },
     /// No publication of the branch has committed this operation.
     OperationUnseen(OperationId),
+    /// No live branch bears this name; on main.
+    NameFree(BranchName),
+    /// The branch is registered and not removed; on main.
+    BranchLive(BranchId),
 }
 
 /// A precondition that does not hold, with what was found instead.
@@ -74,6 +78,30 @@ pub struct Publication {
     pub unsettled_removed: Vec<(AttemptId, TableId)>,
     /// The decision, where this is one.
     pub recovery: Option<RecoveryRow>,
+    /// A branch registered, or its row after removal; on main.
+    pub branch: Option<BranchRow>,
+    /// Makes this the branch's last version.
+    pub retired: Option<RetiredRow>,
+}
+
+impl Publication {
+    /// A publication that changes nothing yet.
+    pub fn new(kind: PublicationKind, operation_id: OperationId, digest: String, attempt_id: AttemptId) -> Self {
+        Self {
+            kind,
+            operation_id,
+            digest,
+            attempt_id,
+            preconditions: Vec::new(),
+            commit: None,
+            pins: Vec::new(),
+            unsettled_added: Vec::new(),
+            unsettled_removed: Vec::new(),
+            recovery: None,
+            branch: None,
+            retired: None,
+        }
+    }
 }
 
 /// Checks every precondition on the state at N: the one function that does.
@@ -92,6 +120,12 @@ pub(crate) fn check(
                 None => Some("no such table".to_owned()),
             },
             Precondition::OperationUnseen(operation) => operation_seen(*operation),
+            Precondition::NameFree(name) => state.live_branch(name).map(|row| format!("branch {}", row.branch_id)),
+            Precondition::BranchLive(branch) => {
+                let lives = *branch == state.main_branch_id
+                    || state.branches.get(branch).is_some_and(|row| row.removed_ms.is_none());
+                (!lives).then(|| "no such branch".to_owned())
+            }
         };
         if let Some(found) = found {
             return Err(Unmet { precondition: precondition.clone(), found });

@@ -3,7 +3,9 @@
 //! What is stored is described in `format`; these types may change without a change of the format.
 
 use omnigraph_storage::{ObjectPath, Pin, TreeRef};
-use omnigraph_types::{AttemptId, BranchId, CommitId, GraphVersion, OperationId, TableId, TableVersion, TreeId};
+use omnigraph_types::{
+    AttemptId, BranchId, BranchName, CommitId, GraphVersion, OperationId, TableId, TableVersion, TreeId,
+};
 use serde::{Deserialize, Serialize};
 
 /// Node table or edge table.
@@ -77,6 +79,8 @@ impl CommitKind {
 pub struct TableCounts {
     /// The table.
     pub table: TableId,
+    /// Node or edge table.
+    pub kind: TableKind,
     /// The type's name at the time.
     pub type_name: String,
     /// Rows that did not exist before.
@@ -108,6 +112,8 @@ pub struct CommitRow {
     pub kind: CommitKind,
     /// The operation it answers.
     pub operation_id: OperationId,
+    /// Hash of the contract in force at this commit, in hexadecimal.
+    pub schema_hash: String,
     /// What it did, per table.
     pub counts: Vec<TableCounts>,
 }
@@ -122,6 +128,12 @@ pub enum PublicationKind {
     Abort,
     /// Moved pins onto restores and removed `unsettled` rows; no change of rows.
     Settle,
+    /// Registered a branch, on main.
+    BranchCreate,
+    /// Made the last version of a branch, on its own chain.
+    Retire,
+    /// Took a retired branch's name away, on main.
+    BranchDelete,
 }
 
 /// Which operation and attempt made one publication. There is one of these for every version of a chain.
@@ -141,8 +153,46 @@ pub struct OperationRow {
     pub version: GraphVersion,
     /// The commit it made, for a commit.
     pub commit_id: Option<CommitId>,
+    /// The branch it registered, retired or took the name of.
+    pub subject: Option<BranchId>,
     /// Why, for an abort.
     pub reason: Option<String>,
+}
+
+/// One branch other than main, as main registers it. After its removal the row stays, and frees the name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BranchRow {
+    /// Its identity.
+    pub branch_id: BranchId,
+    /// Its name, which another branch may bear after its removal.
+    pub name: BranchName,
+    /// Its chain: a tree of the manifest dataset.
+    pub chain: TreeId,
+    /// What it was made from.
+    pub source: BranchId,
+    /// The commit it began at.
+    pub source_commit: CommitId,
+    /// Hash of the contract it carries, in hexadecimal.
+    pub schema_hash: String,
+    /// When it was registered, in milliseconds since 1970-01-01T00:00:00Z.
+    pub created_ms: u64,
+    /// When it was removed, by the same clock; none while it lives.
+    pub removed_ms: Option<u64>,
+}
+
+/// The last version of a branch: it takes no further publication.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetiredRow {
+    /// The operation that removes the branch.
+    pub operation_id: OperationId,
+    /// Digest of its request, in hexadecimal.
+    pub digest: String,
+    /// The attempt.
+    pub attempt_id: AttemptId,
+    /// Who asked for it.
+    pub actor: String,
+    /// When, in milliseconds since 1970-01-01T00:00:00Z.
+    pub time_ms: u64,
 }
 
 /// A table on which an aborted attempt could still make its effect, until a restore stands in its way.
@@ -178,8 +228,10 @@ pub struct TableTransition {
 pub struct RecoveryRow {
     /// The publication that decided.
     pub version: GraphVersion,
-    /// `abort` or `settle`.
+    /// `abort`, `settle`, or the kind of the interrupted publication, which was completed.
     pub kind: PublicationKind,
+    /// The kind of writer that was interrupted, such as `load`.
+    pub writer: String,
     /// The operation that was interrupted.
     pub operation_id: OperationId,
     /// The attempt that was interrupted.

@@ -7,9 +7,13 @@ use std::time::Duration;
 use omnigraph_storage::{Store, Table};
 use omnigraph_types::{BranchId, BranchName, Clock, CommitId, GraphId, GraphVersion, TableId};
 
+use crate::branches::Chain;
 use crate::error::CatalogError;
 use crate::rows::{CommitRow, TableRow};
 use crate::state::State;
+
+/// Age of an own publication up to which it is presumed to be the newest version.
+const PRESUMED_AGE_MAX: Duration = Duration::from_secs(1);
 
 /// The instant at which a process proved that a version was the newest.
 #[derive(Debug, Clone, Copy)]
@@ -34,10 +38,20 @@ impl Proof {
 #[derive(Debug)]
 struct Opened {
     store: Store,
-    branch: BranchName,
+    chain: Chain,
     table: Table,
     state: State,
+    author: Author,
     tables: Mutex<HashMap<TableId, Table>>,
+}
+
+/// Who published a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Author {
+    /// This very process.
+    Here,
+    /// Any process.
+    Anywhere,
 }
 
 /// One published version of one branch. Everything read through it is of that version (I-1).
@@ -48,9 +62,20 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    pub(crate) fn new(store: Store, branch: BranchName, table: Table, state: State, proof: Proof) -> Self {
+    pub(crate) fn new(
+        store: Store,
+        chain: Chain,
+        (table, state): (Table, State),
+        author: Author,
+        proof: Proof,
+    ) -> Self {
         let tables = Mutex::default();
-        Self { opened: Arc::new(Opened { store, branch, table, state, tables }), proof }
+        Self { opened: Arc::new(Opened { store, chain, table, state, author, tables }), proof }
+    }
+
+    /// Whether this process published the version moments ago.
+    pub(crate) fn is_own_and_recent(&self, clock: &dyn Clock) -> bool {
+        self.opened.author == Author::Here && self.proof_age(clock) <= PRESUMED_AGE_MAX
     }
 
     /// The same version, proven newest again.
@@ -82,9 +107,14 @@ impl Snapshot {
         self.state().branch_id
     }
 
+    /// The branch's chain.
+    pub fn chain(&self) -> &Chain {
+        &self.opened.chain
+    }
+
     /// The name under which the branch was opened.
     pub fn branch_name(&self) -> &BranchName {
-        &self.opened.branch
+        &self.opened.chain.name
     }
 
     /// The version.

@@ -5,10 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use omnigraph_types::{BranchId, CommitId, GraphId, GraphVersion, OperationId, TableId};
+use omnigraph_types::{BranchId, BranchName, CommitId, GraphId, GraphVersion, OperationId, TableId};
 
 use crate::publication::Publication;
-use crate::rows::{CommitRow, HistoryRow, OperationRow, PublicationKind, RecoveryRow, TableRow, UnsettledRow};
+use crate::rows::{
+    BranchRow, CommitRow, HistoryRow, OperationRow, PublicationKind, RecoveryRow, RetiredRow, TableRow, UnsettledRow,
+};
 
 /// Recovery rows kept in a state.
 const RECOVERIES_KEPT_MAX: usize = 64;
@@ -32,7 +34,7 @@ pub struct State {
     pub tables: BTreeMap<TableId, TableRow>,
     /// Recent commits, oldest first; never empty.
     pub commits: Vec<CommitRow>,
-    /// Recent operations, oldest first; the last is this version's own.
+    /// Recent operations, oldest first; the last is this version's own. Empty only for a branch that has not published yet.
     pub operations: Vec<OperationRow>,
     /// Tables still to be fenced.
     pub unsettled: Vec<UnsettledRow>,
@@ -40,13 +42,34 @@ pub struct State {
     pub recoveries: Vec<RecoveryRow>,
     /// Where older commits and operations lie, oldest first.
     pub history: Vec<HistoryRow>,
+    /// Every branch but main that was ever registered, by identity; on main.
+    pub branches: BTreeMap<BranchId, BranchRow>,
+    /// Present in the last version of a removed branch.
+    pub retired: Option<RetiredRow>,
 }
 
 impl State {
-    /// The operation that published this version.
-    pub fn published_by(&self) -> &OperationRow {
-        // `format` refuses a state without operations, and `apply` only adds.
-        &self.operations[self.operations.len() - 1]
+    /// The operation that published this version; none for the version that a branch began with.
+    pub fn published_by(&self) -> Option<&OperationRow> {
+        self.operations.last()
+    }
+
+    /// What a fresh branch takes over from the version it was cloned from: schema, tables, head, commits. All else stays the source's.
+    pub(crate) fn inherited_by(self, branch_id: BranchId) -> Self {
+        Self {
+            branch_id,
+            operations: Vec::new(),
+            unsettled: Vec::new(),
+            recoveries: Vec::new(),
+            branches: BTreeMap::new(),
+            retired: None,
+            ..self
+        }
+    }
+
+    /// The live branch of this name.
+    pub fn live_branch(&self, name: &BranchName) -> Option<&BranchRow> {
+        self.branches.values().find(|row| row.removed_ms.is_none() && row.name == *name)
     }
 
     /// The commit that is the head.
@@ -87,13 +110,25 @@ impl State {
             branch_id: self.branch_id,
             version: next.version,
             commit_id: publication.commit.as_ref().map(|commit| commit.id),
-            reason: publication.recovery.as_ref().map(|recovery| recovery.reason.clone()),
+            subject: match (&publication.branch, &publication.retired) {
+                (Some(row), _) => Some(row.branch_id),
+                (None, Some(_)) => Some(self.branch_id),
+                (None, None) => None,
+            },
+            reason: match (&publication.recovery, publication.kind) {
+                (Some(recovery), PublicationKind::Abort) => Some(recovery.reason.clone()),
+                _ => None,
+            },
         });
         next.unsettled.retain(|row| !publication.unsettled_removed.contains(&(row.attempt_id, row.table)));
         next.unsettled.extend(publication.unsettled_added.iter().cloned());
         next.recoveries.extend(publication.recovery.iter().cloned());
         let excess = next.recoveries.len().saturating_sub(RECOVERIES_KEPT_MAX);
         next.recoveries.drain(..excess);
+        if let Some(row) = &publication.branch {
+            next.branches.insert(row.branch_id, row.clone());
+        }
+        next.retired = publication.retired.clone();
         next
     }
 }

@@ -1,15 +1,22 @@
 //! The grammar of the command line, and the help that teaches it.
 
+mod branch;
+mod history;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use omnigraph_client::{LoadMode, OnConflict, Timeout};
+use omnigraph_lang::date::parse_datetime;
 use omnigraph_types::{BranchName, CommitId, GraphName, OperationId};
 
 use crate::input::{Format, Rename};
 use crate::output::Output;
+
+pub(crate) use branch::{BranchCommand, CreateBranchArguments, DeleteBranchArguments};
+pub(crate) use history::{LogArguments, OperationArguments, RecoverArguments, RecoveriesArguments};
 
 /// Heading of the options that every command takes.
 const EVERYWHERE: &str = "Options of every command";
@@ -70,6 +77,9 @@ The server ends at Control-C or SIGTERM, after its running requests.")]
     /// Show the schema of a graph
     #[command(subcommand)]
     Schema(SchemaCommand),
+    /// Make, list, show and delete branches
+    #[command(subcommand)]
+    Branch(BranchCommand),
     /// Load files into a graph, in one commit
     #[command(after_help = LOAD_EXAMPLES)]
     Load(LoadArguments),
@@ -90,6 +100,18 @@ Example:
 A write whose outcome is not known may always be sent again with the same --operation-id:
 it is applied at most once.")]
     Operation(OperationArguments),
+    /// List what became of interrupted writes of a branch, newest first
+    #[command(after_help = RECOVERIES_EXAMPLES)]
+    Recoveries(RecoveriesArguments),
+    /// Settle now what interrupted writes left on a branch
+    #[command(after_help = "\
+Examples:
+  omnigraph recover airline
+  omnigraph recover airline --branch trial
+
+Nobody has to: the next write to the branch does the same, and so does a server at its start.
+It prints what was decided, as `omnigraph recoveries` does.")]
+    Recover(RecoverArguments),
     /// Show what the server is: version, limits, features
     Server,
 }
@@ -129,6 +151,16 @@ Examples:
 
 A parameter's value is JSON: a text stands in quotes, within the shell's quotes.
 In JSON output integers beyond 2^53-1 are strings, so that no reader rounds them.";
+
+const RECOVERIES_EXAMPLES: &str = "\
+Examples:
+  omnigraph recoveries airline
+  omnigraph recoveries airline --branch trial --limit 3 --output json
+
+A server that dies within a write leaves it to be settled. Outcomes:
+  completed  the write had got far enough: it is stored
+  undone     nothing of it is stored; it may be sent again under the same operation id
+  put back   tables that an undone write had touched are as before";
 
 /// `graph ...`
 #[derive(Debug, Subcommand)]
@@ -303,6 +335,19 @@ pub(crate) struct QueryArguments {
     /// Read an older commit
     #[arg(long, value_name = "COMMIT", value_parser = parse_id::<CommitId>)]
     pub(crate) at_commit: Option<CommitId>,
+    /// Read the branch as it was at a moment, such as 2026-05-01T12:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = parse_moment, conflicts_with = "at_commit")]
+    pub(crate) at_time: Option<Moment>,
+}
+
+/// Milliseconds since 1970-01-01T00:00:00Z.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Moment(pub(crate) u64);
+
+fn parse_moment(text: &str) -> Result<Moment, String> {
+    let milliseconds = parse_datetime(text).map_err(|error| error.to_string())?;
+    let milliseconds = u64::try_from(milliseconds).map_err(|_| "no graph is older than 1970".to_owned())?;
+    Ok(Moment(milliseconds))
 }
 
 /// One `--param`.
@@ -330,32 +375,6 @@ impl FromStr for Param {
             }
         }
     }
-}
-
-/// `log`
-#[derive(Debug, Args)]
-pub(crate) struct LogArguments {
-    /// The graph
-    pub(crate) graph: GraphName,
-    /// The branch
-    #[arg(long, default_value = "main")]
-    pub(crate) branch: BranchName,
-    /// Most commits
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) limit: u32,
-}
-
-/// `operation`
-#[derive(Debug, Args)]
-pub(crate) struct OperationArguments {
-    /// The graph
-    pub(crate) graph: GraphName,
-    /// The operation's id
-    #[arg(value_parser = parse_id::<OperationId>)]
-    pub(crate) operation_id: OperationId,
-    /// The branch that it was sent for
-    #[arg(long, default_value = "main")]
-    pub(crate) branch: BranchName,
 }
 
 /// An id of the server.

@@ -1,9 +1,12 @@
 //! What each command does. Each prints its result on the standard output; everything else goes to the standard error.
 
+mod branch;
 mod graph;
 mod history;
 mod load;
+mod pages;
 mod query;
+mod recovery;
 mod server;
 
 use std::io::{self, BufWriter, Read, Write};
@@ -34,10 +37,13 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), CliError> {
         Command::Schema(SchemaCommand::Show { graph, branch }) => {
             graph::schema(&Session::open(&global).await?, &graph, branch).await
         }
+        Command::Branch(command) => branch::run(&Session::open(&global).await?, command).await,
         Command::Load(arguments) => load::run(&global, &arguments).await,
         Command::Query(arguments) => query::run(&global, arguments).await,
         Command::Log(arguments) => history::log(&Session::open(&global).await?, &arguments).await,
         Command::Operation(arguments) => history::operation(&Session::open(&global).await?, &arguments).await,
+        Command::Recoveries(arguments) => recovery::list(&Session::open(&global).await?, &arguments).await,
+        Command::Recover(arguments) => recovery::recover(&Session::open(&global).await?, &arguments).await,
     }
 }
 

@@ -42,6 +42,16 @@ pub(crate) enum CliError {
         /// The operation.
         operation_id: OperationId,
     },
+    /// A branch was not made, or not deleted.
+    #[error("{error}")]
+    Branch {
+        /// Why.
+        error: ClientError,
+        /// What was asked for.
+        change: BranchChange,
+        /// The operation.
+        operation_id: OperationId,
+    },
     /// A load failed.
     #[error("{}", .0.error)]
     Load(Box<FailedLoad>),
@@ -60,6 +70,15 @@ pub(crate) enum CliError {
     /// The server cannot run.
     #[error(transparent)]
     Serve(Box<omnigraph_server::ServeError>),
+}
+
+/// What was to become of a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BranchChange {
+    /// It was to be made.
+    Create,
+    /// It was to be deleted.
+    Delete,
 }
 
 /// A load that the server refused, or that broke off.

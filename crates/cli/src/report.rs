@@ -14,7 +14,7 @@ use omnigraph_client::ClientError;
 use omnigraph_lang::error::render;
 use omnigraph_types::{Diagnostic, Effect, Failure, Problem, Retry, Violation};
 
-use crate::error::{CliError, FailedLoad, Write};
+use crate::error::{BranchChange, CliError, FailedLoad, Write};
 use crate::input::{Misuse, Place};
 
 /// The whole text that goes to the standard error.
@@ -30,6 +30,14 @@ pub(crate) fn text(error: &CliError) -> String {
         CliError::Schema { error, text, operation_id } => {
             let again = format!("omnigraph graph create ... --operation-id {operation_id}");
             Report::new(error).with_text(text).write(&again, None)
+        }
+        CliError::Branch { error, change, operation_id } => {
+            let (command, deed) = match change {
+                BranchChange::Create => ("create", "made"),
+                BranchChange::Delete => ("delete", "deleted"),
+            };
+            let again = format!("omnigraph branch {command} ... --operation-id {operation_id}");
+            Report::new(error).with_deed(deed).write(&again, None)
         }
         CliError::Load(failed) => {
             let FailedLoad { error, write, places } = failed.as_ref();
@@ -78,11 +86,13 @@ struct Report<'a> {
     failure: Failure,
     source: Option<&'a str>,
     places: &'a [(u64, Place)],
+    /// What a write does, such as `stored`.
+    deed: &'static str,
 }
 
 impl<'a> Report<'a> {
     fn new(error: &'a ClientError) -> Self {
-        Self { error, failure: error.failure(), source: None, places: &[] }
+        Self { error, failure: error.failure(), source: None, places: &[], deed: "stored" }
     }
 
     fn with_text(self, source: &'a str) -> Self {
@@ -91,6 +101,10 @@ impl<'a> Report<'a> {
 
     fn with_places(self, places: &'a [(u64, Place)]) -> Self {
         Self { places, ..self }
+    }
+
+    fn with_deed(self, deed: &'static str) -> Self {
+        Self { deed, ..self }
     }
 
     /// The report of a read: whether something was stored is no question.
@@ -115,15 +129,16 @@ impl<'a> Report<'a> {
         if let ClientError::Connect { .. } = self.error {
             return out;
         }
+        let deed = self.deed;
         let next = match (self.failure.effect, self.failure.retry) {
-            (Effect::None, Retry::SameRequest) => format!("nothing was stored; send it again: {again}"),
+            (Effect::None, Retry::SameRequest) => format!("nothing was {deed}; send it again: {again}"),
             (Effect::None, Retry::AfterReread) => {
-                "nothing was stored; read again, decide again, then send a new request".to_owned()
+                format!("nothing was {deed}; read again, decide again, then send a new request")
             }
-            (Effect::None, Retry::Never) => "nothing was stored".to_owned(),
-            (Effect::Committed, _) => "it is stored".to_owned(),
+            (Effect::None, Retry::Never) => format!("nothing was {deed}"),
+            (Effect::Committed, _) => format!("it is {deed}"),
             (Effect::Unknown, _) => {
-                format!("whether it was stored is not known; send it again, which is safe: {again}")
+                format!("whether it was {deed} is not known; send it again, which is safe: {again}")
             }
         };
         let _ = writeln!(out, "next: {next}");

@@ -221,7 +221,7 @@ impl Client {
 
     /// Makes a call of one request and one answer, again where its failure says that helps. `effect` is what a call without an answer may
     /// have had.
-    async fn unary<M, R, F, Fut>(&self, message: M, effect: Effect, call: F) -> Result<R, ClientError>
+    pub(crate) async fn unary<M, R, F, Fut>(&self, message: M, effect: Effect, call: F) -> Result<R, ClientError>
     where
         M: Clone,
         F: Fn(Request<M>) -> Fut,

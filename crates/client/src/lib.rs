@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod branches;
 mod client;
 mod endpoint;
 mod error;
@@ -7,17 +8,19 @@ mod load;
 mod model;
 mod options;
 mod query;
+mod recoveries;
 mod retry;
 mod scan;
 mod upload;
 mod value;
 
+pub use branches::{DeleteBranch, NewBranch};
 pub use client::{Client, NewGraph};
 pub use error::ClientError;
 pub use load::{Capture, Compression, LoadMode, LoadOptions, LoadTarget, Loader, NdjsonLoader, OnConflict, Purpose};
 pub use model::{
-    Commit, CommitKind, Feature, GraphInfo, Operation, OperationState, Outcome, Page, PageRequest, Receipt, SchemaInfo,
-    ServerInfo, ServerLimit, TypeCounts, TypeKind,
+    BranchInfo, Commit, CommitKind, Feature, GraphInfo, Operation, OperationState, Outcome, Page, PageRequest, Receipt,
+    RecoveredTable, Recovery, RecoveryOutcome, SchemaInfo, ServerInfo, ServerLimit, TypeCounts, TypeKind,
 };
 pub use omnigraph_types as types;
 pub use options::{ClientOptions, ReadAt, Timeout};

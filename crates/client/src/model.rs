@@ -1,11 +1,17 @@
 //! The contract's messages as values: ids are checked, times are milliseconds, kinds are enums.
 
+mod branch;
+mod recovery;
+
 use std::str::FromStr;
 
 use omnigraph_types::{BranchName, CommitId, Failure, GraphId, GraphName, GraphVersion, OperationId};
 use omnigraph_wire::v1;
 
 use crate::ClientError;
+
+pub use branch::BranchInfo;
+pub use recovery::{RecoveredTable, Recovery, RecoveryOutcome};
 
 /// Whether a type's rows are nodes or edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -8,26 +8,26 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use omnigraph_catalog::{
-    CommitRow, PinChange, Precondition, Publication, PublicationKind, PublishOutcome, Snapshot, StagedPublication,
-    TableCounts,
+    CatalogError, CommitRow, PinChange, Precondition, Publication, PublicationKind, PublishOutcome, Snapshot,
+    StagedPublication, TableCounts,
 };
-use omnigraph_storage::{CommitOutcome, Table, TransactionInfo, TransactionKind};
-use omnigraph_types::{CommitId, Effect as FailureEffect, Phase};
+use omnigraph_storage::{CommitOutcome, StagedChange, Table, TransactionInfo, TransactionKind};
+use omnigraph_types::{CommitId, Phase, TableId};
 use tokio::time::Instant;
 
 use crate::committer::Committer;
-use crate::decide::{Decision, Owner};
+use crate::decide::Decision;
 use crate::effect::Effect;
 use crate::error::CommitError;
 use crate::failpoint::FailPoint;
 use crate::gate::GateHeld;
 use crate::intent::{self, Intent, TicketOutcome};
-use crate::settle::{rescue, settle_tables, wait_for};
+use crate::settle::{kept_waiting, settle_own, settle_tables, wait_for};
 use crate::token::Token;
-use crate::write::{Attempt, Prepared, TableChange, WriteRequest};
+use crate::write::{Attempt, Prepared, Staged, TableChange, WriteRequest};
 
-/// Pause between two tries to settle one's own intent while the store fails.
-const RESOLVE_PAUSE: Duration = Duration::from_millis(200);
+/// Pause between two tries to read what was settled while the store fails.
+const READ_BACK_PAUSE: Duration = Duration::from_millis(200);
 
 /// Validated and staged; invisible, and armed by nothing.
 #[derive(Debug)]
@@ -85,30 +85,26 @@ impl Ready {
     fn publication(&self, committer: &Committer) -> Publication {
         let head = self.base.head_commit();
         let version = self.base.version().next();
-        let type_name =
-            |change: &TableChange| self.base.table(change.table).map_or_else(String::new, |row| row.type_name.clone());
-        let counts = |change: &TableChange| TableCounts {
-            table: change.table,
-            type_name: type_name(change),
-            inserted: change.inserted,
-            updated: change.updated,
-            deleted: change.deleted,
-            row_count: change.rows_after,
+        let counts = |change: &TableChange| {
+            self.base.table(change.table).map(|row| TableCounts {
+                table: change.table,
+                kind: row.kind,
+                type_name: row.type_name.clone(),
+                inserted: change.inserted,
+                updated: change.updated,
+                deleted: change.deleted,
+                row_count: change.rows_after,
+            })
         };
-        let pin = |change: &TableChange| PinChange {
-            table: change.table,
-            tree: change.base.pin().tree.tree,
-            version: change.base.version().next(),
-            row_count: change.rows_after,
+        let pin = |change: &TableChange| {
+            let pin = change.staged.pin_after();
+            PinChange { table: change.table, tree: pin.tree.tree, version: pin.version, row_count: change.rows_after }
         };
         let mut preconditions = self.token.preconditions();
         preconditions.push(Precondition::OperationUnseen(self.request.operation_id));
         preconditions.extend(self.request.expected_head.map(Precondition::ExactHead));
+        let (operation_id, digest) = (self.request.operation_id, self.request.digest.clone());
         Publication {
-            kind: PublicationKind::Commit,
-            operation_id: self.request.operation_id,
-            digest: self.request.digest.clone(),
-            attempt_id: self.attempt.id,
             preconditions,
             commit: Some(CommitRow {
                 id: self.commit_id,
@@ -119,24 +115,24 @@ impl Ready {
                 time_ms: committer.clock().wall_ms().max(head.time_ms + 1),
                 kind: self.request.commit_kind,
                 operation_id: self.request.operation_id,
-                counts: self.changes.iter().map(counts).collect(),
+                schema_hash: self.base.schema_hash().to_owned(),
+                counts: self.changes.iter().filter_map(counts).collect(),
             }),
             pins: self.changes.iter().map(pin).collect(),
-            unsettled_added: Vec::new(),
-            unsettled_removed: Vec::new(),
-            recovery: None,
+            ..Publication::new(PublicationKind::Commit, operation_id, digest, self.attempt.id)
         }
     }
 
     fn intent(&self, committer: &Committer) -> Intent {
-        let type_name =
-            |change: &TableChange| self.base.table(change.table).map_or_else(String::new, |row| row.type_name.clone());
-        let effect = |change: &TableChange| Effect {
-            table: change.table,
-            type_name: type_name(change),
-            tree: change.base.pin().tree,
-            expected: change.base.version(),
-            transactions: vec![change.staged.mark().uuid.clone()],
+        let effect = |change: &TableChange| match &change.staged {
+            Staged::Effect { base, change: staged } => Some(Effect {
+                table: change.table,
+                type_name: self.base.table(change.table).map_or_else(String::new, |row| row.type_name.clone()),
+                tree: base.pin().tree,
+                expected: base.version(),
+                transactions: vec![staged.mark().uuid.clone()],
+            }),
+            Staged::Private(_) => None,
         };
         Intent {
             format: Intent::FORMAT,
@@ -149,7 +145,7 @@ impl Ready {
             token: self.token.clone(),
             aborts: self.aborts,
             armed_ms: committer.clock().wall_ms(),
-            effects: self.changes.iter().map(effect).collect(),
+            effects: self.changes.iter().filter_map(effect).collect(),
             publication: self.publication(committer),
         }
     }
@@ -157,15 +153,16 @@ impl Ready {
 
 /// One round: from `Ready` to a commit, or to the news that somebody else has the version.
 pub(crate) async fn round(committer: Committer, ready: Ready, deadline: Instant) -> Result<RoundOutcome, CommitError> {
-    let branch = ready.request.branch.clone();
+    let chain = ready.base.chain().clone();
     let entered = tokio::time::timeout_at(deadline, committer.gate(ready.base.branch_id()).enter()).await;
-    let gate = entered.map_err(|_| CommitError::Contention { attempts: 1, winner: None })?;
-    let stale = committer.catalog().known_newest().is_some_and(|version| version > ready.base.version());
+    let Ok(gate) = entered else { return Err(kept_waiting(&committer, &chain).await) };
+    let known = committer.catalog().known(ready.base.branch_id());
+    let stale = known.is_some_and(|known| known.version() > ready.base.version());
     if stale || !is_fresh(&committer, &ready.base) {
         return Ok(RoundOutcome::Lost(ready));
     }
     if ready.touches_unsettled() {
-        settle_tables(&committer, &gate, &branch, deadline).await?;
+        settle_tables(&committer, &gate, &chain, deadline).await?;
         return Ok(RoundOutcome::Lost(ready));
     }
     match (Guarded { ready, gate }).arm(&committer, deadline).await? {
@@ -182,7 +179,7 @@ pub(crate) async fn round(committer: Committer, ready: Ready, deadline: Instant)
         ArmOutcome::Taken(guarded) => {
             let Guarded { ready, gate } = *guarded;
             let version = ready.base.version().next();
-            let decision = wait_for(&committer, &gate, &branch, version, deadline).await?;
+            let decision = wait_for(&committer, &gate, &chain, version, deadline).await?;
             tracing::debug!(%version, ?decision, "the ticket was another's");
             Ok(RoundOutcome::Lost(ready))
         }
@@ -215,7 +212,7 @@ impl Guarded {
         let started = committer.clock().monotonic();
         let catalog = committer.catalog();
         let (ticket, staged) = tokio::join!(
-            intent::take_ticket(catalog, &self.ready.request.branch, &intent, deadline),
+            intent::take_ticket(catalog, self.ready.base.branch_name(), &intent, deadline),
             catalog.stage(&self.ready.base, &intent.publication),
         );
         committer.liveness().record_put(committer.clock().monotonic().saturating_sub(started));
@@ -226,9 +223,7 @@ impl Guarded {
                 return Ok(ArmOutcome::Taken(Box::new(self)));
             }
             Err(error) => {
-                if error.certainty() == omnigraph_storage::Certainty::NotApplied
-                    && !matches!(error, CommitError::RecoveryRequired { .. })
-                {
+                if error.is_certainly_unarmed() {
                     committer.liveness().end(intent.attempt_id);
                 }
                 return Err(error);
@@ -279,21 +274,30 @@ fn consumed() -> omnigraph_catalog::CatalogError {
 }
 
 async fn apply_one(committer: &Committer, ready: &Ready, change: &TableChange) -> Result<Table, CommitError> {
+    let (base, staged) = match &change.staged {
+        Staged::Effect { base, change } => (base, change),
+        Staged::Private(table) => return Ok(table.clone()),
+    };
     committer.hit(FailPoint::LoadApplyBefore).await?;
     if !is_fresh(committer, &ready.base) {
         return Err(too_old(ready));
     }
-    let outcome = committer.catalog().store().commit_exact(&change.base, &change.staged).await?;
+    let outcome = committer.catalog().store().commit_exact(base, staged).await?;
     committer.hit(FailPoint::LoadApplyAfter).await?;
     match outcome {
         CommitOutcome::Committed(table) => Ok(table),
-        CommitOutcome::Occupied { by } => Err(occupied(committer, ready, change, by).await),
+        CommitOutcome::Occupied { by } => Err(occupied(committer, ready, (change.table, staged), by).await),
     }
 }
 
 /// A restore, or a published N+1, says that somebody settled this attempt; anything else in the slot is nobody's.
-async fn occupied(committer: &Committer, ready: &Ready, change: &TableChange, by: TransactionInfo) -> CommitError {
-    let settled = match committer.catalog().newest(&ready.request.branch).await {
+async fn occupied(
+    committer: &Committer,
+    ready: &Ready,
+    (table, staged): (TableId, &StagedChange),
+    by: TransactionInfo,
+) -> CommitError {
+    let settled = match committer.catalog().newest_of(ready.base.chain()).await {
         Ok(newest) => newest.version() > ready.base.version(),
         Err(_) => false,
     };
@@ -303,10 +307,10 @@ async fn occupied(committer: &Committer, ready: &Ready, change: &TableChange, by
             reason: "another process settled it".to_owned(),
         };
     }
-    let row = ready.base.table(change.table);
+    let row = ready.base.table(table);
     CommitError::Occupied {
-        table: row.map_or_else(|| change.table.to_string(), |row| row.type_name.clone()),
-        expected: change.staged.mark().uuid.clone(),
+        table: row.map_or_else(|| table.to_string(), |row| row.type_name.clone()),
+        expected: staged.mark().uuid.clone(),
         found: by.uuid,
     }
 }
@@ -377,37 +381,29 @@ impl Interrupted {
         let operation = self.intent.operation_id;
         tracing::warn!(%operation, phase = self.phase.letter(), cause = %self.cause, "a write was interrupted");
         let until = Instant::now() + committer.limits().ticket_wait();
-        let branch = self.ready.request.branch.clone();
+        let chain = self.ready.base.chain();
         loop {
-            let error = match rescue(committer, &branch, &self.intent, Owner::Gone).await {
-                Ok(Decision::Finished) => match self.finished(committer).await {
-                    Ok(outcome) => return Ok(outcome),
-                    Err(error) => error,
-                },
-                Ok(decision) => match self.undone(committer, decision, until).await {
-                    Ok(outcome) => return outcome,
-                    Err(error) => error,
-                },
-                Err(error @ CommitError::Violation { .. }) => return Err(error),
-                Err(error) => error,
+            let told = match settle_own(committer, chain, &self.intent, self.phase, until).await? {
+                Decision::Finished => self.finished(committer).await.map(Ok),
+                Decision::Orphaned => {
+                    committer.liveness().end(self.intent.attempt_id);
+                    return Err(CatalogError::BranchNotFound(chain.name.clone()).into());
+                }
+                decision => self.undone(committer, decision, until).await,
             };
-            if Instant::now() >= until {
-                tracing::error!(%operation, error = %error, "a write could not be settled by its owner");
-                return Err(CommitError::RecoveryRequired {
-                    operation_id: operation,
-                    branch,
-                    writer: self.intent.writer.clone(),
-                    phase: self.phase,
-                    reason: "the store does not let it be settled now".to_owned(),
-                    effect: FailureEffect::Unknown,
-                });
+            match told {
+                Ok(outcome) => return outcome,
+                Err(error) if Instant::now() >= until => {
+                    tracing::error!(%operation, error = %error, "a settled write could not be read back");
+                    return Err(CommitError::unsettled(&self.intent, &chain.name, self.phase));
+                }
+                Err(_) => tokio::time::sleep(READ_BACK_PAUSE).await,
             }
-            tokio::time::sleep(RESOLVE_PAUSE).await;
         }
     }
 
     async fn finished(&self, committer: &Committer) -> Result<RoundOutcome, CommitError> {
-        let snapshot = committer.catalog().at_version(&self.ready.request.branch, self.intent.version()).await?;
+        let snapshot = committer.catalog().at_version(self.ready.base.chain(), self.intent.version()).await?;
         committer.liveness().end(self.intent.attempt_id);
         Ok(RoundOutcome::Committed(snapshot.head_commit().clone()))
     }
@@ -419,15 +415,15 @@ impl Interrupted {
         decision: Decision,
         until: Instant,
     ) -> Result<Result<RoundOutcome, CommitError>, CommitError> {
-        let branch = &self.ready.request.branch;
-        let newest = committer.catalog().newest(branch).await?;
+        let chain = self.ready.base.chain();
+        let newest = committer.catalog().newest_of(chain).await?;
         let elsewhere = committer.catalog().committed(&newest, self.intent.operation_id).await?;
         let commit = match elsewhere.and_then(|row| row.commit_id) {
             Some(id) => Some(committer.catalog().commit(id).await?),
             None => None,
         };
         if decision == Decision::SettleTables
-            && let Err(error) = settle_tables(committer, &self.gate, branch, until).await
+            && let Err(error) = settle_tables(committer, &self.gate, chain, until).await
         {
             tracing::warn!(error = %error, "tables of an undone write are left to the next writer");
         }

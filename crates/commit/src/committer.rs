@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use omnigraph_catalog::Catalog;
+use omnigraph_catalog::{Catalog, Chain};
 use omnigraph_types::{BranchId, BranchName, Clock, Failure, GraphName, Limits, OperationId};
 use tokio::time::Instant;
 
+use crate::branches::{self, BranchOutcome, BranchRequest, BranchSource};
 use crate::error::CommitError;
 use crate::failpoint::{FailPoint, FailPoints};
 use crate::gate::BranchGate;
@@ -93,8 +94,22 @@ impl Committer {
     }
 
     /// Settles everything that is pending on a branch, by `deadline`.
-    pub async fn settle(&self, branch: &BranchName, deadline: Instant) -> Result<SettleReport, Failure> {
-        settle::settle(self, branch, deadline).await.map_err(CommitError::into_failure)
+    pub async fn settle(&self, chain: &Chain, deadline: Instant) -> Result<SettleReport, Failure> {
+        settle::settle(self, chain, deadline).await.map_err(CommitError::into_failure)
+    }
+
+    /// Creates a branch: a clone of `source` that nobody sees until main's registry names it.
+    pub async fn create_branch(
+        &self,
+        request: &BranchRequest,
+        source: &BranchSource,
+    ) -> Result<BranchOutcome, Failure> {
+        branches::create(self, request, source).await.map_err(CommitError::into_failure)
+    }
+
+    /// Deletes a branch: its chain ends, then its name is free.
+    pub async fn delete_branch(&self, request: &BranchRequest) -> Result<BranchOutcome, Failure> {
+        branches::delete(self, request).await.map_err(CommitError::into_failure)
     }
 
     /// What became of an operation.

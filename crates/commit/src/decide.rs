@@ -34,6 +34,8 @@ pub enum PublishedBy {
     AbortSettled,
     /// Another attempt.
     Another,
+    /// The removal of the branch.
+    Retirement,
 }
 
 /// What is at the intent's version.
@@ -66,6 +68,8 @@ pub enum Decision {
     SettleTables,
     /// The attempt lost its version before it made an effect.
     NeverUsed,
+    /// The branch is removed, and with it whatever the attempt made.
+    Orphaned,
     /// Let the owner go on.
     Wait,
     /// Publish the intent's own publication.
@@ -82,6 +86,7 @@ pub fn decide(slot: SlotState, observations: &[Observation], owner: Owner) -> De
         SlotState::Published(PublishedBy::ThisAttempt) => Decision::Finished,
         SlotState::Published(PublishedBy::AbortSettled) => Decision::RolledBack,
         SlotState::Published(PublishedBy::AbortUnsettled) => Decision::SettleTables,
+        SlotState::Published(PublishedBy::Retirement) => Decision::Orphaned,
         SlotState::Published(PublishedBy::Another) => {
             let made = |seen: &Observation| matches!(seen, Observation::Ours | Observation::Partial);
             if observations.iter().any(made) { Decision::Violation } else { Decision::NeverUsed }
@@ -125,6 +130,7 @@ mod tests {
                 assert_eq!(at(PublishedBy::ThisAttempt), Decision::Finished);
                 assert_eq!(at(PublishedBy::AbortSettled), Decision::RolledBack);
                 assert_eq!(at(PublishedBy::AbortUnsettled), Decision::SettleTables);
+                assert_eq!(at(PublishedBy::Retirement), Decision::Orphaned);
             }
         }
     }

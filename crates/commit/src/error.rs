@@ -40,6 +40,9 @@ pub(crate) enum CommitError {
         reason: String,
         effect: Effect,
     },
+    /// An armed write met something that no time will mend, so that nobody knows yet what becomes of it.
+    #[error("the write is armed and cannot be settled: {cause}")]
+    InDoubt { cause: Box<CommitError> },
     #[error("the intent of version {version} on branch {branch} cannot be read")]
     IntentUnreadable { branch: BranchName, version: GraphVersion },
     #[error("an invariant does not hold: {expected}")]
@@ -59,6 +62,18 @@ impl CommitError {
             Self::Storage(error) | Self::Catalog(CatalogError::Storage(error)) => error.certainty(),
             Self::FailPoint { injected: Injected::ReplyLost, .. } => Certainty::Unknown,
             _ => Certainty::NotApplied,
+        }
+    }
+
+    /// Whether time cannot mend it: what is stored is not what it must be.
+    pub(crate) fn is_lasting(&self) -> bool {
+        match self {
+            Self::Violation { .. } | Self::IntentUnreadable { .. } => true,
+            Self::Storage(error) | Self::Catalog(CatalogError::Storage(error)) => {
+                matches!(error, StorageError::Corrupt { .. } | StorageError::TableNotFound { .. })
+            }
+            Self::Catalog(CatalogError::Corrupt { .. }) => true,
+            _ => false,
         }
     }
 
@@ -84,6 +99,7 @@ impl CommitError {
                 let problem = Problem::RecoveryRequired { operation_id, branch, writer, phase, reason };
                 return Failure::new(problem, message).with_effect(effect);
             }
+            Self::InDoubt { cause } => return cause.failure().with_effect(Effect::Unknown),
             Self::TaskLost => {
                 (Problem::Internal, "the write ended without an answer: ask for its operation".to_owned())
             }
@@ -154,9 +170,12 @@ impl CommitError {
             Self::FailPoint { point, .. } => {
                 (Problem::StorageUnavailable, format!("fail point {point}: the store failed, as the test wanted"))
             }
-            Self::Catalog(_) | Self::Storage(_) | Self::Refused(_) | Self::RecoveryRequired { .. } | Self::TaskLost => {
-                (Problem::Internal, "the write failed".to_owned())
-            }
+            Self::Catalog(_)
+            | Self::Storage(_)
+            | Self::Refused(_)
+            | Self::RecoveryRequired { .. }
+            | Self::InDoubt { .. }
+            | Self::TaskLost => (Problem::Internal, "the write failed".to_owned()),
         }
     }
 

@@ -63,6 +63,26 @@ fail_points! {
     SettlePublishBefore = "settle.C.before",
     /// The settling publication is made.
     SettlePublishAfter = "settle.C.after",
+    /// A branch's clone is made, and its intent not put.
+    BranchCreateArmBefore = "branch_create.A.before",
+    /// The intent of a branch's registration is durable.
+    BranchCreateArmAfter = "branch_create.A.after",
+    /// A branch's registration is about to be published.
+    BranchCreatePublishBefore = "branch_create.C.before",
+    /// A branch is registered.
+    BranchCreatePublishAfter = "branch_create.C.after",
+    /// The last version of a branch is about to be published.
+    BranchRetirePublishBefore = "branch_delete.C.before",
+    /// The last version of a branch is published, and its name still taken.
+    BranchRetirePublishAfter = "branch_delete.C.after",
+    /// The intent that gives a removed branch's name back is not put.
+    BranchRemoveArmBefore = "branch_remove.A.before",
+    /// That intent is durable.
+    BranchRemoveArmAfter = "branch_remove.A.after",
+    /// The name is about to be given back.
+    BranchRemovePublishBefore = "branch_remove.C.before",
+    /// The name is given back.
+    BranchRemovePublishAfter = "branch_remove.C.after",
 }
 
 impl fmt::Display for FailPoint {
@@ -86,6 +106,7 @@ pub enum FailPointsError {
 
 /// What a point did to its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(debug_assertions), allow(dead_code, reason = "optimized builds have no points"))]
 pub(crate) enum Injected {
     /// As if the store had refused: certainly not applied.
     Refused,
@@ -154,6 +175,11 @@ mod armed {
                 })
                 .collect::<Result<_, _>>()?;
             Ok(Self { entries: Arc::new(Mutex::new(entries)) })
+        }
+
+        /// Whether every action has fired.
+        pub fn is_spent(&self) -> bool {
+            self.entries.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).is_empty()
         }
 
         fn take(&self, graph: &str, point: FailPoint) -> Option<Action> {

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod attempt;
+mod branches;
 mod committer;
 mod decide;
 mod effect;
@@ -10,16 +11,22 @@ mod gate;
 mod intent;
 mod liveness;
 mod operation;
+mod place;
+mod publish;
 mod settle;
 mod token;
 mod write;
 
+pub use branches::{BranchOutcome, BranchRequest, BranchSource};
 pub use committer::{CommitOptions, Committer};
 pub use decide::{Decision, Observation, Owner, PublishedBy, SlotState, decide};
 pub use effect::Effect;
 pub use failpoint::{FailPoint, FailPoints, FailPointsError};
 pub use intent::Intent;
 pub use operation::OperationState;
+pub use place::Place;
 pub use settle::SettleReport;
 pub use token::{Token, TokenCheck, TokenMismatch};
-pub use write::{Attempt, OnConflict, Prepared, TableChange, WriteKind, WriteMode, WriteOutcome, WriteRequest, Writer};
+pub use write::{
+    Attempt, OnConflict, Prepared, Staged, TableChange, WriteKind, WriteMode, WriteOutcome, WriteRequest, Writer,
+};

@@ -53,6 +53,11 @@ impl Liveness {
         self.lock().own.remove(&attempt);
     }
 
+    /// Whether the attempt is one of this process.
+    pub(crate) fn is_own(&self, attempt: AttemptId) -> bool {
+        self.lock().own.contains(&attempt)
+    }
+
     /// How long a put of an intent took.
     pub(crate) fn record_put(&self, took: Duration) {
         let mut inner = self.lock();

@@ -1,6 +1,6 @@
 //! What became of an operation, told from what is stored.
 
-use omnigraph_catalog::{CommitRow, PublicationKind};
+use omnigraph_catalog::{CatalogError, CommitRow, OperationRow, PublicationKind};
 use omnigraph_types::{BranchName, OperationId};
 
 use crate::committer::Committer;
@@ -17,6 +17,8 @@ pub enum OperationState {
     InProgress,
     /// It is committed; it is this commit.
     Committed(Box<CommitRow>),
+    /// It is done, and made no commit: a branch was registered or removed.
+    Done(PublicationKind),
     /// Its last attempt was undone.
     RolledBack {
         /// Why.
@@ -29,6 +31,33 @@ pub enum OperationState {
     },
 }
 
+/// What rows of an operation say if it is done.
+async fn done(committer: &Committer, rows: &[OperationRow]) -> Result<Option<OperationState>, CommitError> {
+    let Some(row) = rows.iter().rev().find(|row| row.kind != PublicationKind::Abort) else { return Ok(None) };
+    Ok(Some(match row.commit_id {
+        Some(commit) => OperationState::Committed(Box::new(committer.catalog().commit(commit).await?)),
+        None => OperationState::Done(row.kind),
+    }))
+}
+
+/// The same of branches that bore the name and are gone.
+async fn on_removed(
+    committer: &Committer,
+    branch: &BranchName,
+    id: OperationId,
+) -> Result<Option<OperationState>, CommitError> {
+    let catalog = committer.catalog();
+    let Some(registry) = catalog.known(catalog.main_branch_id()) else { return Ok(None) };
+    for chain in catalog.removed_chains(registry.state(), branch, id.timestamp_ms()) {
+        let last = catalog.newest_of(&chain).await?;
+        let rows = catalog.operation_rows(&last, id).await?;
+        if let Some(state) = done(committer, &rows).await? {
+            return Ok(Some(state));
+        }
+    }
+    Ok(None)
+}
+
 /// Reads the newest version, and the one intent that may be pending behind it.
 pub(crate) async fn state(
     committer: &Committer,
@@ -36,11 +65,20 @@ pub(crate) async fn state(
     id: OperationId,
 ) -> Result<OperationState, CommitError> {
     let catalog = committer.catalog();
-    let newest = catalog.newest(branch).await?;
+    let newest = match catalog.newest(branch).await {
+        Ok(newest) => newest,
+        Err(CatalogError::BranchNotFound(_)) => {
+            let found = on_removed(committer, branch, id).await?;
+            return found.ok_or_else(|| CatalogError::BranchNotFound(branch.clone()).into());
+        }
+        Err(error) => return Err(error.into()),
+    };
     let rows = catalog.operation_rows(&newest, id).await?;
-    let committed = rows.iter().find(|row| row.kind == PublicationKind::Commit);
-    if let Some(commit_id) = committed.and_then(|row| row.commit_id) {
-        return Ok(OperationState::Committed(Box::new(catalog.commit(commit_id).await?)));
+    if let Some(state) = done(committer, &rows).await? {
+        return Ok(state);
+    }
+    if let Some(state) = on_removed(committer, branch, id).await? {
+        return Ok(state);
     }
     let version = newest.version().next();
     match intent::read(catalog, newest.branch_id(), version).await? {

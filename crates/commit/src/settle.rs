@@ -8,20 +8,22 @@ use std::time::Duration;
 
 use futures::future::try_join_all;
 use omnigraph_catalog::{
-    PinChange, Precondition, Publication, PublicationKind, PublishOutcome, RecoveryRow, Snapshot, TableTransition,
-    UnsettledRow,
+    Chain, PinChange, Precondition, Publication, PublicationKind, PublishOutcome, RecoveryRow, Snapshot,
+    TableTransition, UnsettledRow,
 };
 use omnigraph_storage::{CommitOutcome, Existence, TransactionKind, TransactionMark};
 use omnigraph_types::{AttemptId, BranchName, Effect as FailureEffect, GraphVersion, OperationId, Phase, TableVersion};
 use tokio::time::Instant;
 
+use crate::branches::finish_removal;
 use crate::committer::Committer;
 use crate::decide::{Decision, Observation, Owner, PublishedBy, SlotState, decide};
 use crate::effect::{Effect, tail};
 use crate::error::CommitError;
 use crate::failpoint::FailPoint;
 use crate::gate::GateHeld;
-use crate::intent::{self, Intent, IntentSlot, TicketOutcome};
+use crate::intent::{self, Intent, IntentSlot};
+use crate::publish::{Points, Published, publish};
 use crate::token::Token;
 
 /// Who publishes aborts and settles.
@@ -31,6 +33,16 @@ const ROUNDS_MAX: u32 = 64;
 /// First pause while an owner may be alive; doubles up to the last.
 const POLL_FIRST: Duration = Duration::from_millis(5);
 const POLL_LAST: Duration = Duration::from_millis(100);
+
+const SETTLE_POINTS: Points = Points {
+    arm_before: FailPoint::SettleArmBefore,
+    arm_after: FailPoint::SettleArmAfter,
+    publish_before: FailPoint::SettlePublishBefore,
+    publish_after: FailPoint::SettlePublishAfter,
+};
+
+/// Pause between two tries to settle one's own intent while the store fails.
+const RESOLVE_PAUSE: Duration = Duration::from_millis(200);
 
 /// What settling a branch found and did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,27 +56,34 @@ pub struct SettleReport {
 /// Settles everything pending on a branch.
 pub(crate) async fn settle(
     committer: &Committer,
-    branch: &BranchName,
+    chain: &Chain,
     deadline: Instant,
 ) -> Result<SettleReport, CommitError> {
-    let newest = committer.catalog().newest(branch).await?;
-    let entered = tokio::time::timeout_at(deadline, committer.gate(newest.branch_id()).enter()).await;
+    let entered = tokio::time::timeout_at(deadline, committer.gate(chain.branch_id).enter()).await;
     let gate = entered.map_err(|_| CommitError::Deadline)?;
     let mut report = SettleReport::default();
     for _ in 0..ROUNDS_MAX {
-        let newest = committer.catalog().newest(branch).await?;
+        let newest = committer.catalog().newest_of(chain).await?;
+        if let Some(retired) = &newest.state().retired {
+            drop(gate);
+            finish_removal(committer, chain, retired, deadline).await?;
+            return Ok(report);
+        }
         if !newest.state().unsettled.is_empty() {
-            report.tables_fenced += settle_tables(committer, &gate, branch, deadline).await?;
+            report.tables_fenced += settle_tables(committer, &gate, chain, deadline).await?;
             continue;
         }
         match intent::read(committer.catalog(), newest.branch_id(), newest.version().next()).await? {
             IntentSlot::Empty => return Ok(report),
             IntentSlot::Unreadable => {
-                return Err(CommitError::IntentUnreadable { branch: branch.clone(), version: newest.version().next() });
+                return Err(CommitError::IntentUnreadable {
+                    branch: chain.name.clone(),
+                    version: newest.version().next(),
+                });
             }
             IntentSlot::Held { intent, .. } => {
                 let (operation, version) = (intent.operation_id, intent.version());
-                let decision = wait_for(committer, &gate, branch, version, deadline).await?;
+                let decision = wait_for(committer, &gate, chain, version, deadline).await?;
                 report.decided.extend(decision.map(|decision| (operation, decision)));
             }
         }
@@ -82,13 +101,13 @@ fn contention() -> CommitError {
 pub(crate) async fn wait_for(
     committer: &Committer,
     gate: &GateHeld,
-    branch: &BranchName,
+    chain: &Chain,
     version: GraphVersion,
     deadline: Instant,
 ) -> Result<Option<Decision>, CommitError> {
     let mut pause = POLL_FIRST;
     loop {
-        let newest = committer.catalog().newest(branch).await?;
+        let newest = committer.catalog().newest_of(chain).await?;
         if newest.version() >= version {
             return Ok(None);
         }
@@ -96,42 +115,83 @@ pub(crate) async fn wait_for(
             IntentSlot::Held { intent, etag } => (intent, etag),
             IntentSlot::Empty => return Ok(None),
             IntentSlot::Unreadable => {
-                return Err(CommitError::IntentUnreadable { branch: branch.clone(), version });
+                return Err(CommitError::IntentUnreadable { branch: chain.name.clone(), version });
             }
         };
         let least = committer.limits().recovery_grace();
         let owner = committer.liveness().owner(&intent, etag.as_deref(), least, committer.clock(), gate);
         if owner == Owner::Gone {
-            tracing::warn!(graph = %committer.graph_name(), branch = %branch, version = %version, writer = %intent.writer,
+            tracing::warn!(graph = %committer.graph_name(), branch = %chain.name, version = %version, writer = %intent.writer,
                 operation = %intent.operation_id, actor = %intent.actor, "recovery: found an interrupted write");
-            let decision = rescue(committer, branch, &intent, owner).await?;
+            let decision = rescue(committer, chain, &intent, owner).await?;
             committer.liveness().forget(intent.attempt_id);
             return Ok(Some(decision));
         }
         if Instant::now() >= deadline {
-            return Err(CommitError::RecoveryRequired {
-                operation_id: intent.operation_id,
-                branch: branch.clone(),
-                writer: intent.writer.clone(),
-                phase: Phase::Apply,
-                reason: "its owner may still be alive".to_owned(),
-                effect: FailureEffect::None,
-            });
+            return Err(pending(&chain.name, &intent));
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(POLL_LAST);
     }
 }
 
+/// An interrupted write stands in the way, and it is too early to settle it.
+fn pending(branch: &BranchName, intent: &Intent) -> CommitError {
+    CommitError::RecoveryRequired {
+        operation_id: intent.operation_id,
+        branch: branch.clone(),
+        writer: intent.writer.clone(),
+        phase: Phase::Apply,
+        reason: "its owner may still be alive".to_owned(),
+        effect: FailureEffect::None,
+    }
+}
+
+/// Why a gate was not free in time: an interrupted write of another process that its holder waits for, or just other writers.
+pub(crate) async fn kept_waiting(committer: &Committer, chain: &Chain) -> CommitError {
+    let contention = CommitError::Contention { attempts: 1, winner: None };
+    let Ok(newest) = committer.catalog().newest_of(chain).await else { return contention };
+    match intent::read(committer.catalog(), newest.branch_id(), newest.version().next()).await {
+        Ok(IntentSlot::Held { intent, .. }) if !committer.liveness().is_own(intent.attempt_id) => {
+            pending(&chain.name, &intent)
+        }
+        _ => contention,
+    }
+}
+
+/// Settles an own armed attempt that cannot simply go on, as a rescuer would, until the decision is made.
+pub(crate) async fn settle_own(
+    committer: &Committer,
+    chain: &Chain,
+    intent: &Intent,
+    phase: Phase,
+    until: Instant,
+) -> Result<Decision, CommitError> {
+    loop {
+        let error = match rescue(committer, chain, intent, Owner::Gone).await {
+            Ok(decision) => return Ok(decision),
+            Err(error) => error,
+        };
+        if error.is_lasting() {
+            return Err(CommitError::InDoubt { cause: Box::new(error) });
+        }
+        if Instant::now() >= until {
+            tracing::error!(operation = %intent.operation_id, error = %error, "a write could not be settled by its owner");
+            return Err(CommitError::unsettled(intent, &chain.name, phase));
+        }
+        tokio::time::sleep(RESOLVE_PAUSE).await;
+    }
+}
+
 /// Decides about one intent and publishes the decision. Returns the first decision that publishes nothing.
 pub(crate) async fn rescue(
     committer: &Committer,
-    branch: &BranchName,
+    chain: &Chain,
     intent: &Intent,
     owner: Owner,
 ) -> Result<Decision, CommitError> {
     for _ in 0..ROUNDS_MAX {
-        let newest = committer.catalog().newest(branch).await?;
+        let newest = committer.catalog().newest_of(chain).await?;
         let slot = slot_state(committer, &newest, intent).await?;
         let observations = match slot {
             SlotState::Free | SlotState::Published(PublishedBy::Another) => observe(committer, &intent.effects).await?,
@@ -139,7 +199,7 @@ pub(crate) async fn rescue(
         };
         let decision = decide(slot, &observations, owner);
         let publication = match decision {
-            Decision::RollForward => intent.publication.clone(),
+            Decision::RollForward => rolled_forward(committer, intent),
             Decision::Abort => abort(committer, intent, &observations),
             Decision::Violation => {
                 return Err(CommitError::Violation {
@@ -151,6 +211,7 @@ pub(crate) async fn rescue(
             | Decision::RolledBack
             | Decision::SettleTables
             | Decision::NeverUsed
+            | Decision::Orphaned
             | Decision::Wait => {
                 tracing::info!(operation = %intent.operation_id, version = %intent.version(), ?decision, "recovery: now");
                 return Ok(decision);
@@ -159,7 +220,13 @@ pub(crate) async fn rescue(
         tracing::warn!(operation = %intent.operation_id, version = %intent.version(), ?decision, ?observations,
             "recovery: decided");
         committer.hit(FailPoint::RecoverPublishBefore).await?;
-        let staged = committer.catalog().stage(&newest, &publication).await?;
+        let staged = match committer.catalog().stage(&newest, &publication).await.map_err(CommitError::from) {
+            // What does not fit the version it was armed for may not be published; its abort always may.
+            Err(error) if error.is_unmet() && decision == Decision::RollForward => {
+                committer.catalog().stage(&newest, &abort(committer, intent, &observations)).await?
+            }
+            staged => staged?,
+        };
         // Won or lost, the next round looks at what is there.
         match committer.catalog().publish(staged).await? {
             PublishOutcome::Published(_) | PublishOutcome::Lost => {}
@@ -182,10 +249,15 @@ async fn slot_state(committer: &Committer, newest: &Snapshot, intent: &Intent) -
     let at_version = if newest.version() == intent.version() {
         newest.clone()
     } else {
-        committer.catalog().at_version(newest.branch_name(), intent.version()).await?
+        committer.catalog().at_version(newest.chain(), intent.version()).await?
     };
-    let row = at_version.state().published_by();
-    let by = if row.attempt_id != intent.attempt_id {
+    let row = at_version.state().published_by().ok_or_else(|| CommitError::Violation {
+        object: format!("version {} of branch {}", intent.version(), newest.branch_name()),
+        expected: "an operation of its own".to_owned(),
+    })?;
+    let by = if row.kind == PublicationKind::Retire {
+        PublishedBy::Retirement
+    } else if row.attempt_id != intent.attempt_id {
         PublishedBy::Another
     } else if row.kind == intent.publication.kind {
         PublishedBy::ThisAttempt
@@ -195,6 +267,27 @@ async fn slot_state(committer: &Committer, newest: &Snapshot, intent: &Intent) -
         PublishedBy::AbortSettled
     };
     Ok(SlotState::Published(by))
+}
+
+/// The attempt's own publication, with the news that it was completed.
+fn rolled_forward(committer: &Committer, intent: &Intent) -> Publication {
+    let moved = |effect: &Effect| TableTransition {
+        table: effect.table,
+        from: effect.expected,
+        to: TableVersion(effect.expected.0 + effect.transactions.len() as u64),
+    };
+    let recovery = RecoveryRow {
+        version: intent.version(),
+        kind: intent.publication.kind,
+        writer: intent.writer.clone(),
+        operation_id: intent.operation_id,
+        attempt_id: intent.attempt_id,
+        original_actor: intent.actor.clone(),
+        time_ms: committer.clock().wall_ms(),
+        reason: "interrupted with all its changes made".to_owned(),
+        tables: intent.effects.iter().map(moved).collect(),
+    };
+    Publication { recovery: Some(recovery), ..intent.publication.clone() }
 }
 
 /// The abort of an attempt: head and pins unchanged, every planned effect still to be fenced.
@@ -210,19 +303,13 @@ fn abort(committer: &Committer, intent: &Intent, observations: &[Observation]) -
     let made = observations.iter().filter(|seen| **seen == Observation::Ours).count();
     let reason = format!("interrupted with {made} of {} tables changed", intent.effects.len());
     let still = |effect: &Effect| TableTransition { table: effect.table, from: effect.expected, to: effect.expected };
+    let digest = intent.publication.digest.clone();
     Publication {
-        kind: PublicationKind::Abort,
-        operation_id: intent.operation_id,
-        digest: intent.publication.digest.clone(),
-        attempt_id: intent.attempt_id,
-        preconditions: Vec::new(),
-        commit: None,
-        pins: Vec::new(),
         unsettled_added: intent.effects.iter().map(unsettled).collect(),
-        unsettled_removed: Vec::new(),
         recovery: Some(RecoveryRow {
             version: intent.version(),
             kind: PublicationKind::Abort,
+            writer: intent.writer.clone(),
             operation_id: intent.operation_id,
             attempt_id: intent.attempt_id,
             original_actor: intent.actor.clone(),
@@ -230,6 +317,7 @@ fn abort(committer: &Committer, intent: &Intent, observations: &[Observation]) -
             reason,
             tables: intent.effects.iter().map(still).collect(),
         }),
+        ..Publication::new(PublicationKind::Abort, intent.operation_id, digest, intent.attempt_id)
     }
 }
 
@@ -239,11 +327,11 @@ fn abort(committer: &Committer, intent: &Intent, observations: &[Observation]) -
 pub(crate) async fn settle_tables(
     committer: &Committer,
     gate: &GateHeld,
-    branch: &BranchName,
+    chain: &Chain,
     deadline: Instant,
 ) -> Result<usize, CommitError> {
     for _ in 0..ROUNDS_MAX {
-        let newest = committer.catalog().newest(branch).await?;
+        let newest = committer.catalog().newest_of(chain).await?;
         let rows = newest.state().unsettled.clone();
         let Some(first) = rows.first() else {
             return Ok(0);
@@ -255,29 +343,13 @@ pub(crate) async fn settle_tables(
         }
         let fenced = plan.pins.len();
         let intent = settling_intent(committer, &newest, plan, first_operation);
-        committer.hit(FailPoint::SettleArmBefore).await?;
-        committer.liveness().begin(intent.attempt_id);
-        match intent::take_ticket(committer.catalog(), branch, &intent, deadline).await? {
-            TicketOutcome::Taken => {}
-            TicketOutcome::Lost => {
-                committer.liveness().end(intent.attempt_id);
-                wait_for(committer, gate, branch, intent.version(), deadline).await?;
-                continue;
-            }
-        }
-        committer.hit(FailPoint::SettleArmAfter).await?;
-        let staged = committer.catalog().stage(&newest, &intent.publication).await?;
-        committer.hit(FailPoint::SettlePublishBefore).await?;
-        let outcome = committer.catalog().publish(staged).await?;
-        committer.hit(FailPoint::SettlePublishAfter).await?;
-        committer.liveness().end(intent.attempt_id);
-        match outcome {
-            PublishOutcome::Published(snapshot) => {
-                tracing::info!(branch = %branch, version = %snapshot.version(), tables = fenced,
+        match publish(committer, gate, &newest, &intent, SETTLE_POINTS, deadline).await? {
+            Published::Done(snapshot) => {
+                tracing::info!(branch = %chain.name, version = %snapshot.version(), tables = fenced,
                     "recovery: tables are back at their pins");
                 return Ok(fenced);
             }
-            PublishOutcome::Lost => {}
+            Published::Lost => {}
         }
     }
     Err(contention())
@@ -372,6 +444,7 @@ fn settling_intent(committer: &Committer, newest: &Snapshot, plan: FencePlan, fi
     let recovery = RecoveryRow {
         version: newest.version().next(),
         kind: PublicationKind::Settle,
+        writer: "settle".to_owned(),
         operation_id: first_operation,
         attempt_id,
         original_actor: RECOVERY_ACTOR.to_owned(),
@@ -392,16 +465,11 @@ fn settling_intent(committer: &Committer, newest: &Snapshot, plan: FencePlan, fi
         armed_ms: time_ms,
         effects: Vec::new(),
         publication: Publication {
-            kind: PublicationKind::Settle,
-            operation_id,
-            digest: String::new(),
-            attempt_id,
             preconditions: plan.preconditions,
-            commit: None,
             pins: plan.pins,
-            unsettled_added: Vec::new(),
             unsettled_removed: plan.removed,
             recovery: Some(recovery),
+            ..Publication::new(PublicationKind::Settle, operation_id, String::new(), attempt_id)
         },
     }
 }

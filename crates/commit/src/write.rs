@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use omnigraph_catalog::{CommitKind, CommitRow, PublicationKind, Snapshot};
-use omnigraph_storage::{StagedChange, Table, TransactionMark};
-use omnigraph_types::{AttemptId, BranchName, Clock, CommitId, Failure, OperationId, TableId};
+use omnigraph_catalog::{CatalogError, CommitKind, CommitRow, PublicationKind, Snapshot};
+use omnigraph_storage::{Pin, StagedChange, Table, TransactionMark};
+use omnigraph_types::{AttemptId, BranchName, Clock, CommitId, Failure, OperationId, TableId, TreeId};
 use tokio::time::Instant;
 
 use crate::attempt::{self, Ready, RoundOutcome};
@@ -105,9 +105,38 @@ impl Attempt {
         Self { id: AttemptId(clock.mint()), operation_id, clock }
     }
 
+    /// The name of a tree of this try, fresh each time.
+    pub fn tree(&self) -> TreeId {
+        TreeId(self.clock.mint())
+    }
+
     /// A mark with a fresh transaction UUID.
     pub fn mark(&self) -> TransactionMark {
         TransactionMark { uuid: self.clock.mint().to_string(), operation_id: self.operation_id, attempt_id: self.id }
+    }
+}
+
+/// How a change of one table is staged.
+#[derive(Debug, Clone)]
+pub enum Staged {
+    /// An uncommitted transaction on a tree that the branch owns: an effect, made after arm.
+    Effect {
+        /// The table opened at its pin.
+        base: Table,
+        /// The transaction on it.
+        change: StagedChange,
+    },
+    /// A tree of the attempt's own, complete and named by nothing: no effect. The publication names it, and the branch becomes its owner.
+    Private(Table),
+}
+
+impl Staged {
+    /// Where the publication will pin the table.
+    pub(crate) fn pin_after(&self) -> Pin {
+        match self {
+            Self::Effect { base, .. } => base.pin().tree.at(base.version().next()),
+            Self::Private(table) => table.pin(),
+        }
     }
 }
 
@@ -116,10 +145,8 @@ impl Attempt {
 pub struct TableChange {
     /// The table.
     pub table: TableId,
-    /// The table opened at its pin.
-    pub base: Table,
-    /// The uncommitted transaction on it.
-    pub staged: StagedChange,
+    /// How it is staged.
+    pub staged: Staged,
     /// Rows that are new.
     pub inserted: u64,
     /// Rows that are replaced.
@@ -168,24 +195,33 @@ pub(crate) async fn write(
     let request = Arc::new(request);
     let rounds_max = u32::try_from(committer.limits().commit_rounds_max).unwrap_or(u32::MAX);
     let mut staged: Option<Ready> = None;
-    let mut newest = committer.catalog().newest(&request.branch).await?;
+    let mut presumed = committer.catalog().presumed_newest(&request.branch);
+    let mut newest = match &presumed {
+        Some(snapshot) => snapshot.clone(),
+        None => match newest_or_answer(committer, &request).await? {
+            Named::Newest(snapshot) => snapshot,
+            Named::Answered(row) => return Ok(WriteOutcome::Replayed(row)),
+        },
+    };
     for _ in 0..rounds_max {
-        let aborts = match look(committer, &request, &newest).await? {
-            Looked::Answered(row) => return Ok(WriteOutcome::Replayed(row)),
-            Looked::Open { aborts } => aborts,
-        };
-        let again = staged.take().map(|ready| (ready.token().compare(newest.state()), ready));
-        let ready = match again {
-            Some((TokenCheck::Equal, ready)) => ready.onto(newest),
-            Some((TokenCheck::Changed(mismatch), _)) if request.is_strict() => {
-                return Err(CommitError::ReadSetChanged { branch: request.branch.clone(), mismatch });
+        let stage = stage(committer, &request, newest.clone(), staged.take(), writer.as_mut()).await;
+        // Arming proves a presumed version newest. An answer that rests on it waits for that proof.
+        if !matches!(stage, Ok(Stage::Ready(_) | Stage::Over(WriteOutcome::Replayed(_))))
+            && let Some(version) = presumed.take().map(|snapshot| snapshot.version())
+        {
+            let proven = match newest_or_answer(committer, &request).await? {
+                Named::Newest(snapshot) => snapshot,
+                Named::Answered(row) => return Ok(WriteOutcome::Replayed(row)),
+            };
+            if proven.version() != version {
+                newest = proven;
+                continue;
             }
-            Some((TokenCheck::PinsMoved | TokenCheck::Changed(_), _)) | None => {
-                match prepare(committer, &request, newest, aborts, writer.as_mut()).await? {
-                    Stage::Ready(ready) => *ready,
-                    Stage::Over(outcome) => return Ok(outcome),
-                }
-            }
+        }
+        presumed = None;
+        let ready = match stage? {
+            Stage::Ready(ready) => *ready,
+            Stage::Over(outcome) => return Ok(outcome),
         };
         let deadline = request.ticket_deadline(committer.limits().ticket_wait());
         if Instant::now() >= deadline {
@@ -197,9 +233,53 @@ pub(crate) async fn write(
             RoundOutcome::Replayed(row) => return Ok(WriteOutcome::Replayed(row)),
             RoundOutcome::Lost(ready) => staged = Some(ready),
         }
-        newest = committer.catalog().newest(&request.branch).await?;
+        newest = match newest_or_answer(committer, &request).await? {
+            Named::Newest(snapshot) => snapshot,
+            Named::Answered(row) => return Ok(WriteOutcome::Replayed(row)),
+        };
     }
     Err(CommitError::Contention { attempts: rounds_max, winner: Some(newest.head()) })
+}
+
+/// What a branch's name leads to.
+enum Named {
+    Newest(Snapshot),
+    Answered(CommitRow),
+}
+
+/// The newest version of the branch; or, of a branch that is removed, what the operation did there before.
+async fn newest_or_answer(committer: &Committer, request: &WriteRequest) -> Result<Named, CommitError> {
+    match committer.catalog().newest(&request.branch).await {
+        Ok(newest) => Ok(Named::Newest(newest)),
+        Err(missing @ CatalogError::BranchNotFound(_)) => match answered_on_removed(committer, request).await? {
+            Some(row) => Ok(Named::Answered(row)),
+            None => Err(missing.into()),
+        },
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// From the news at `newest` to an attempt that can be armed there, or to an answer.
+async fn stage(
+    committer: &Committer,
+    request: &Arc<WriteRequest>,
+    newest: Snapshot,
+    staged: Option<Ready>,
+    writer: &mut dyn Writer,
+) -> Result<Stage, CommitError> {
+    let aborts = match look(committer, request, &newest).await? {
+        Looked::Answered(row) => return Ok(Stage::Over(WriteOutcome::Replayed(row))),
+        Looked::Open { aborts } => aborts,
+    };
+    match staged.map(|ready| (ready.token().compare(newest.state()), ready)) {
+        Some((TokenCheck::Equal, ready)) => Ok(Stage::Ready(Box::new(ready.onto(newest)))),
+        Some((TokenCheck::Changed(mismatch), _)) if request.is_strict() => {
+            Err(CommitError::ReadSetChanged { branch: request.branch.clone(), mismatch })
+        }
+        Some((TokenCheck::PinsMoved | TokenCheck::Changed(_), _)) | None => {
+            prepare(committer, request, newest, aborts, writer).await
+        }
+    }
 }
 
 enum Looked {
@@ -215,11 +295,30 @@ async fn look(committer: &Committer, request: &WriteRequest, newest: &Snapshot) 
     }
     if rows.is_empty() {
         check_age(committer, request.operation_id)?;
+        if let Some(row) = answered_on_removed(committer, request).await? {
+            return Ok(Looked::Answered(row));
+        }
     }
     if let Some(expected) = request.expected_head.filter(|expected| *expected != newest.head()) {
         return Err(CommitError::HeadMismatch { expected, actual: newest.head() });
     }
     Ok(Looked::Open { aborts: u32::try_from(rows.len()).unwrap_or(u32::MAX) })
+}
+
+/// The receipt of an operation that was sent to a branch of this name which has been removed since (I-8).
+async fn answered_on_removed(committer: &Committer, request: &WriteRequest) -> Result<Option<CommitRow>, CommitError> {
+    let catalog = committer.catalog();
+    let Some(registry) = catalog.known(catalog.main_branch_id()).filter(|_| request.branch != BranchName::Main) else {
+        return Ok(None);
+    };
+    let operation = request.operation_id;
+    for chain in catalog.removed_chains(registry.state(), &request.branch, operation.timestamp_ms()) {
+        let last = catalog.newest_of(&chain).await?;
+        if let Some(row) = catalog.committed(&last, operation).await? {
+            return receipt(committer, request, row.digest, row.commit_id).await.map(Some);
+        }
+    }
+    Ok(None)
 }
 
 async fn receipt(
@@ -241,7 +340,7 @@ async fn receipt(
 }
 
 /// An unknown id can be vouched for only inside the range in which operation rows are kept.
-fn check_age(committer: &Committer, operation_id: OperationId) -> Result<(), CommitError> {
+pub(crate) fn check_age(committer: &Committer, operation_id: OperationId) -> Result<(), CommitError> {
     let now = committer.clock().wall_ms();
     let limits = committer.limits();
     let earliest = now.saturating_sub(limits.operation_id_behind_ms);
@@ -286,15 +385,23 @@ async fn prepare(
     Ok(Stage::Ready(Box::new(Ready::new(request.clone(), newest, attempt, token, prepared, (commit_id, aborts)))))
 }
 
-/// I-3: a tree is written only by its owner branch, and a change must be staged on the very pin that the token holds.
+/// I-3: a tree is written only by its owner branch, and a change must be staged on the very pin that the token holds. Where the branch owns no
+/// tree, the attempt has made one.
 fn check_ownership(base: &Snapshot, prepared: &Prepared) -> Result<(), CommitError> {
     for change in &prepared.changes {
         let row = base.table(change.table);
-        let holds = row.is_some_and(|row| row.owner == base.branch_id() && row.pin() == change.base.pin());
+        let holds = row.is_some_and(|row| match &change.staged {
+            Staged::Effect { base: opened, .. } => row.owner == base.branch_id() && row.pin() == opened.pin(),
+            Staged::Private(table) => {
+                let tree = table.pin().tree;
+                row.owner != base.branch_id() && tree.path == row.path && tree.tree.is_some() && tree.tree != row.tree
+            }
+        });
         if !holds {
             return Err(CommitError::Violation {
                 object: format!("a change staged for table {}", change.table),
-                expected: "the pinned version of a tree that the branch owns".to_owned(),
+                expected: "the pinned version of a tree that the branch owns, or a tree of the attempt's own"
+                    .to_owned(),
             });
         }
     }

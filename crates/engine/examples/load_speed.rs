@@ -36,6 +36,7 @@ async fn main() -> Result<(), Failed> {
         clock: Arc::new(SystemClock),
         durability: Durability::Os,
         spill_directory: None,
+        store_hooks: Vec::new(),
     };
     let engine = Engine::open(root, options).await?;
     let request = CreateGraph {
@@ -105,7 +106,7 @@ async fn load(graph: &Graph, mode: LoadMode, type_name: &str, batches: &[RecordB
         })
         .await?;
     let schema = batches.first().ok_or("no rows")?.schema();
-    let mut stream = load.accept_schema(type_name, &schema)?;
+    let mut stream = load.accept_schema(type_name, &schema).await?;
     let start = Instant::now();
     for batch in batches {
         load.write(&mut stream, batch.clone()).await?;

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use omnigraph_catalog::{Graphs, NewGraph, NewTable, TableKind};
-use omnigraph_commit::{CommitOptions, Committer, FailPoints, SettleReport};
+use omnigraph_commit::{CommitOptions, Committer, FailPoints};
 use omnigraph_lang::schema::{ParsedSchema, Schema, parse_schema};
-use omnigraph_storage::{Durability, Store, StoreOptions};
+use omnigraph_storage::{Durability, Store, StoreHook, StoreOptions};
 use omnigraph_types::{Clock, CommitId, Diagnostic, Failure, GraphId, GraphName, Limits, OperationId};
 use sha2::{Digest, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -32,6 +32,8 @@ pub struct EngineOptions {
     pub durability: Durability,
     /// Where loads spill what does not fit their memory; the system's temporary folder if none.
     pub spill_directory: Option<PathBuf>,
+    /// Told of every call to the store, in this order.
+    pub store_hooks: Vec<Arc<dyn StoreHook>>,
 }
 
 /// A request for a new graph.
@@ -114,7 +116,7 @@ impl Engine {
         let store_options = StoreOptions {
             durability: options.durability,
             cache_bytes: options.limits.cache_bytes_max,
-            ..StoreOptions::default()
+            hooks: options.store_hooks,
         };
         let store = Store::open(root, store_options).await?;
         store.prove_put_if_absent().await?;
@@ -213,23 +215,9 @@ impl Engine {
         Ok(open().entry(name.clone()).or_insert(graph).clone())
     }
 
-    /// Looks at every graph once and settles what an interrupted write left. One graph's failure is reported and does not stop the others.
-    pub async fn settle_all(&self) -> Vec<(GraphName, Result<SettleReport, Failure>)> {
-        let entries = match self.shared.graphs.list().await {
-            Ok(entries) => entries,
-            Err(error) => {
-                tracing::error!(%error, "list graphs to settle them");
-                return Vec::new();
-            }
-        };
-        let settled = stream::iter(entries).map(|entry| async move {
-            let report = match self.graph(&entry.name).await {
-                Ok(graph) => graph.settle().await,
-                Err(failure) => Err(failure),
-            };
-            (entry.name, report)
-        });
-        settled.buffered(CONCURRENCY).collect().await
+    /// The names of all graphs.
+    pub(crate) async fn list_names(&self) -> Result<Vec<GraphName>> {
+        Ok(self.shared.graphs.list().await?.into_iter().map(|entry| entry.name).collect())
     }
 }
 

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use omnigraph_catalog::{Catalog, CommitRow, GraphEntry, Snapshot, TableCounts};
-use omnigraph_commit::{Committer, OperationState as CommitState, SettleReport};
+use omnigraph_catalog::{Catalog, CommitRow, GraphEntry, Snapshot, TableCounts, TableKind};
+use omnigraph_commit::{Committer, OperationState as CommitState};
 use omnigraph_types::{BranchName, CommitId, Failure, GraphId, GraphName, GraphVersion, OperationId};
-use tokio::time::Instant;
 
 use crate::engine::{EngineShared, GraphInfo};
 use crate::error::{EngineError, Result};
-use crate::load::{Load, LoadParts, LoadRequest};
+use crate::load::{Load, LoadBase, LoadMode, LoadParts, LoadRequest};
 use crate::schema::GraphSchema;
-use crate::snapshot::GraphSnapshot;
+use crate::snapshot::{GraphSnapshot, TypeKind};
 
 /// Which commit is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +33,8 @@ pub enum ReadAt {
 pub struct TypeCounts {
     /// The type.
     pub type_name: String,
+    /// Nodes or edges.
+    pub kind: TypeKind,
     /// Rows added.
     pub inserted: u64,
     /// Rows replaced.
@@ -44,10 +45,19 @@ pub struct TypeCounts {
     pub row_count: u64,
 }
 
+/// The kind of type that a kind of table holds.
+pub(crate) fn type_kind(kind: TableKind) -> TypeKind {
+    match kind {
+        TableKind::Node => TypeKind::Node,
+        TableKind::Edge => TypeKind::Edge,
+    }
+}
+
 /// The counts of a commit.
 pub(crate) fn type_counts(counts: &[TableCounts]) -> Vec<TypeCounts> {
     let count = |count: &TableCounts| TypeCounts {
         type_name: count.type_name.clone(),
+        kind: type_kind(count.kind),
         inserted: count.inserted,
         updated: count.updated,
         deleted: count.deleted,
@@ -75,6 +85,8 @@ pub struct CommitInfo {
     pub kind: String,
     /// The operation.
     pub operation_id: OperationId,
+    /// Hash of the schema in force.
+    pub schema_hash: String,
     /// What it did, per type touched.
     pub counts: Vec<TypeCounts>,
 }
@@ -90,6 +102,7 @@ impl CommitInfo {
             time_ms: row.time_ms,
             kind: row.kind.as_str().to_owned(),
             operation_id: row.operation_id,
+            schema_hash: row.schema_hash,
             counts: type_counts(&row.counts),
         }
     }
@@ -104,6 +117,11 @@ pub enum OperationState {
     InProgress,
     /// It made this commit.
     Committed(CommitInfo),
+    /// It is done, and made no commit: a branch was registered or removed.
+    Done {
+        /// The head of the branch that the operation was asked for.
+        head: CommitId,
+    },
     /// It was undone.
     RolledBack {
         /// Why.
@@ -138,6 +156,10 @@ impl Graph {
     /// Its name.
     pub fn name(&self) -> &GraphName {
         &self.shared.entry.name
+    }
+
+    pub(crate) fn created_ms(&self) -> u64 {
+        self.shared.entry.created_ms
     }
 
     /// Its identity.
@@ -183,14 +205,22 @@ impl Graph {
     async fn open_load(&self, request: LoadRequest) -> Result<Load> {
         let engine = &self.shared.engine;
         let permit = engine.load_permit()?;
-        let base = self.newest(&request.branch).await?;
+        // What an overwrite replaces is what it saw; the others take their base at the end.
+        let presumed = match request.mode {
+            LoadMode::Overwrite => None,
+            LoadMode::Append | LoadMode::Merge => self.shared.catalog.presumed_newest(&request.branch),
+        };
+        let is_proven = presumed.is_none();
+        let base = match presumed {
+            Some(base) => base,
+            None => self.newest(&request.branch).await?,
+        };
         let schema = self.schema(&base).await?;
         Ok(Load::new(LoadParts {
             operation_id: request.operation_id.unwrap_or_else(|| OperationId(engine.clock.mint())),
             request,
-            committer: self.shared.committer.clone(),
-            base,
-            schema,
+            graph: self.clone(),
+            base: LoadBase { snapshot: base, schema, is_proven },
             limits: engine.limits.clone(),
             intake: engine.intake(),
             permit,
@@ -200,7 +230,7 @@ impl Graph {
     /// One commit by id.
     pub async fn commit(&self, id: CommitId) -> Result<CommitInfo, Failure> {
         let row = self.shared.catalog.commit(id).await.map_err(EngineError::from)?;
-        Ok(self.describe(row)?)
+        Ok(self.describe(row).await?)
     }
 
     /// Commits of a branch, newest first, beginning after `after` or at the head.
@@ -211,7 +241,11 @@ impl Graph {
         most: usize,
     ) -> Result<Vec<CommitInfo>, Failure> {
         let rows = self.shared.catalog.list_commits(branch, after, most).await.map_err(EngineError::from)?;
-        Ok(rows.into_iter().map(|row| self.describe(row)).collect::<Result<_>>()?)
+        let mut commits = Vec::with_capacity(rows.len());
+        for row in rows {
+            commits.push(self.describe(row).await?);
+        }
+        Ok(commits)
     }
 
     /// What became of an operation on a branch.
@@ -219,16 +253,30 @@ impl Graph {
         Ok(match self.shared.committer.operation(branch, id).await? {
             CommitState::Unknown => OperationState::Unknown,
             CommitState::InProgress => OperationState::InProgress,
-            CommitState::Committed(row) => OperationState::Committed(self.describe(*row)?),
+            CommitState::Committed(row) => OperationState::Committed(self.describe(*row).await?),
+            CommitState::Done(_) => OperationState::Done { head: self.newest(branch).await?.head() },
             CommitState::RolledBack { reason } => OperationState::RolledBack { reason },
             CommitState::InDoubt { reason } => OperationState::InDoubt { reason },
         })
     }
 
-    /// Settles what an interrupted write left on `main`.
-    pub(crate) async fn settle(&self) -> Result<SettleReport, Failure> {
-        let deadline = Instant::now() + self.shared.engine.limits.ticket_wait();
-        self.shared.committer.settle(&BranchName::Main, deadline).await
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.shared.catalog
+    }
+
+    pub(crate) fn engine(&self) -> &EngineShared {
+        &self.shared.engine
+    }
+
+    pub(crate) fn committer(&self) -> &Committer {
+        &self.shared.committer
+    }
+
+    /// What a load that begins now rests on, proven newest.
+    pub(crate) async fn proven_base(&self, branch: &BranchName) -> Result<LoadBase> {
+        let snapshot = self.newest(branch).await?;
+        let schema = self.schema(&snapshot).await?;
+        Ok(LoadBase { snapshot, schema, is_proven: true })
     }
 
     async fn newest(&self, branch: &BranchName) -> Result<Snapshot> {
@@ -245,10 +293,9 @@ impl Graph {
         self.shared.engine.schemas.read(&contract)
     }
 
-    fn describe(&self, row: CommitRow) -> Result<CommitInfo> {
-        if row.branch_id != self.shared.catalog.main_branch_id() {
-            return Err(EngineError::Unimplemented { feature: "branches other than main".to_owned() });
-        }
-        Ok(CommitInfo::new(row, BranchName::Main))
+    /// A commit as it is shown, with the name that its branch had.
+    async fn describe(&self, row: CommitRow) -> Result<CommitInfo> {
+        let chain = self.shared.catalog.chain(row.branch_id).await?;
+        Ok(CommitInfo::new(row, chain.name))
     }
 }

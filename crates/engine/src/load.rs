@@ -29,10 +29,10 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use futures::future::try_join_all;
-use omnigraph_catalog::{CommitKind, Snapshot};
+use omnigraph_catalog::{CommitKind, Snapshot, TableRow};
 pub use omnigraph_commit::OnConflict;
-use omnigraph_commit::{Committer, WriteKind, WriteMode, WriteOutcome, WriteRequest};
-use omnigraph_storage::{FileWriter, FileWriterOptions, TreeRef};
+use omnigraph_commit::{WriteKind, WriteMode, WriteOutcome, WriteRequest};
+use omnigraph_storage::{FileWriter, FileWriterOptions};
 use omnigraph_types::{BranchName, CommitId, Failure, Limits, OperationId, Problem, TableId};
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
@@ -40,7 +40,7 @@ use tokio::time::Instant;
 use tracing::info;
 
 use crate::error::{EngineError, Result};
-use crate::graph::{CommitInfo, TypeCounts, type_counts};
+use crate::graph::{CommitInfo, Graph, TypeCounts, type_counts};
 use crate::load::columns::AbsentIds;
 use crate::load::digest::DigestHead;
 use crate::load::findings::RowNumbers;
@@ -143,13 +143,27 @@ pub struct LoadReceipt {
     pub counts: Vec<TypeCounts>,
 }
 
+/// The version that a load begins at.
+#[derive(Debug)]
+pub(crate) struct LoadBase {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) schema: Arc<GraphSchema>,
+    /// Whether the snapshot was proven newest, and not only presumed.
+    pub(crate) is_proven: bool,
+}
+
+impl LoadBase {
+    fn table(&self, table: TableId) -> Result<&TableRow> {
+        self.snapshot.table(table).ok_or(EngineError::Defect("a type of the schema has no table"))
+    }
+}
+
 /// What a load is begun with.
 pub(crate) struct LoadParts {
     pub(crate) request: LoadRequest,
     pub(crate) operation_id: OperationId,
-    pub(crate) committer: Committer,
-    pub(crate) base: Snapshot,
-    pub(crate) schema: Arc<GraphSchema>,
+    pub(crate) graph: Graph,
+    pub(crate) base: LoadBase,
     pub(crate) limits: Arc<Limits>,
     pub(crate) intake: Intake,
     pub(crate) permit: OwnedSemaphorePermit,
@@ -160,10 +174,8 @@ pub(crate) struct LoadParts {
 pub struct Load {
     request: LoadRequest,
     operation_id: OperationId,
-    committer: Committer,
-    /// The version that was newest when the load began.
-    base: Snapshot,
-    schema: Arc<GraphSchema>,
+    graph: Graph,
+    base: LoadBase,
     limits: Arc<Limits>,
     /// Gone while a batch is worked on, and for good once one failed.
     intake: Option<Box<Intake>>,
@@ -175,13 +187,12 @@ pub struct Load {
 
 impl Load {
     pub(crate) fn new(parts: LoadParts) -> Self {
-        let LoadParts { request, operation_id, committer, base, schema, limits, intake, permit } = parts;
+        let LoadParts { request, operation_id, graph, base, limits, intake, permit } = parts;
         Self {
             request,
             operation_id,
-            committer,
+            graph,
             base,
-            schema,
             limits,
             intake: Some(Box::new(intake)),
             ndjson: None,
@@ -198,15 +209,33 @@ impl Load {
 
     /// For an overwrite, the head that was captured when the load began.
     pub fn captured(&self) -> Option<CommitId> {
-        (self.request.mode == LoadMode::Overwrite).then(|| self.base.head())
+        (self.request.mode == LoadMode::Overwrite).then(|| self.base.snapshot.head())
     }
 
     /// Checks names and types of a stream's columns before its data: `LoadInvalid` naming the column and the columns there are.
-    pub fn accept_schema(&mut self, type_name: &str, schema: &SchemaRef) -> Result<TypeStream, Failure> {
-        let plan = self.schema.by_name(type_name)?.clone();
+    pub async fn accept_schema(&mut self, type_name: &str, schema: &SchemaRef) -> Result<TypeStream, Failure> {
+        match self.open_stream(type_name, schema) {
+            Err(_) if !self.base.is_proven => {
+                self.prove_base().await?;
+                Ok(self.open_stream(type_name, schema)?)
+            }
+            opened => Ok(opened?),
+        }
+    }
+
+    fn open_stream(&mut self, type_name: &str, schema: &SchemaRef) -> Result<TypeStream> {
+        let plan = self.base.schema.by_name(type_name)?.clone();
         let intake = self.intake.as_mut().ok_or_else(failed_before)?;
         let stream = intake.open(&plan, schema, AbsentIds::Refused)?;
         Ok(TypeStream { stream, load: self.operation_id })
+    }
+
+    /// Nothing is refused on the ground of a version that was only presumed newest. Once rows were taken the base stays: they have its columns.
+    async fn prove_base(&mut self) -> Result<()> {
+        if !self.base.is_proven && self.rows == 0 {
+            self.base = self.graph.proven_base(&self.request.branch).await?;
+        }
+        Ok(())
     }
 
     /// Adds rows of one stream. Casts only where no value changes; waits for the disk.
@@ -231,9 +260,10 @@ impl Load {
 
     /// Adds NDJSON text in any chunking, types mixed; rows are the 1-based line numbers.
     pub async fn write_ndjson(&mut self, chunk: &[u8]) -> Result<(), Failure> {
+        self.prove_base().await?;
         for piece in chunk.chunks(NDJSON_PIECE_BYTES) {
             let mut reader = self.ndjson.take().unwrap_or_else(|| NdjsonReader::new(&self.limits));
-            let (schema, piece) = (self.schema.clone(), piece.to_vec());
+            let (schema, piece) = (self.base.schema.clone(), piece.to_vec());
             let (reader, batches) = self
                 .with_intake(Place::Background, move |intake| {
                     let mut batches = Vec::new();
@@ -255,7 +285,7 @@ impl Load {
     /// Validates the whole load, commits it and returns the receipt.
     pub async fn finish(mut self) -> Result<LoadReceipt, Failure> {
         if let Some(reader) = self.ndjson.take() {
-            let schema = self.schema.clone();
+            let schema = self.base.schema.clone();
             let batches = self
                 .with_intake(Place::Background, move |intake| {
                     let mut batches = Vec::new();
@@ -266,11 +296,12 @@ impl Load {
             self.store(batches).await?;
         }
         let intake = self.intake.take().ok_or_else(failed_before)?;
-        let head = DigestHead { graph: self.base.graph_id(), branch: &self.request.branch, mode: self.request.mode };
+        let head =
+            DigestHead { graph: self.base.snapshot.graph_id(), branch: &self.request.branch, mode: self.request.mode };
         let digest = intake.digest(head);
         let counts = CountsSlot::default();
         let writer = self.stage(*intake, counts.clone()).await?;
-        let outcome = self.committer.write(self.write_request(digest), Box::new(writer)).await?;
+        let outcome = self.graph.committer().write(self.write_request(digest), Box::new(writer)).await?;
         let receipt = self.receipt(outcome, &counts)?;
         let commit = receipt.commit.as_ref().map(|commit| commit.id.to_string());
         info!(operation = %self.operation_id, rows = self.rows, outcome = ?receipt.outcome, commit, "load finished");
@@ -332,10 +363,10 @@ impl Load {
         Ok(match self.writers.entry(table) {
             Entry::Occupied(writer) => writer.into_mut(),
             Entry::Vacant(vacant) => {
-                let row = self.base.table(table).ok_or(EngineError::Defect("a type of the schema has no table"))?;
+                let row = self.base.table(table)?;
                 let options = FileWriterOptions { rows_per_file_max: self.limits.data_file_rows_max };
-                let schema = self.schema.by_id(table)?.arrow.clone();
-                let store = self.committer.catalog().store();
+                let schema = self.base.schema.by_id(table)?.arrow.clone();
+                let store = self.graph.committer().catalog().store();
                 vacant.insert(store.write_files(&row.path, row.tree, schema, options))
             }
         })
@@ -348,29 +379,28 @@ impl Load {
         let mut files: BTreeMap<_, _> =
             try_join_all(finished).await.map_err(|error: EngineError| error)?.into_iter().collect();
         let taken = intake.finish();
-        let (mut types, mut places): (BTreeMap<_, _>, BTreeMap<TableId, TreeRef>) = Default::default();
+        let mut types = BTreeMap::new();
         for (table, intake) in taken.types {
             let files = files.remove(&table).ok_or(EngineError::Defect("rows were taken and not stored"))?;
-            let row = self.base.table(table).ok_or(EngineError::Defect("a type of the schema has no table"))?;
-            places.insert(table, row.tree_ref());
             types.insert(table, StagedType { plan: intake.plan, rows: intake.rows, sets: intake.sets, files });
         }
         let validator = Validator::new(ValidatorParts {
-            schema: self.schema.clone(),
+            schema: self.base.schema.clone(),
             mode: self.request.mode,
             limits: self.limits.clone(),
             hasher: taken.hasher,
             pool: taken.pool,
             types,
         });
-        Ok(LoadWriter::new(validator, places, counts))
+        let store = self.graph.committer().catalog().store().clone();
+        Ok(LoadWriter::new(store, validator, counts))
     }
 
     fn write_request(&self, digest: String) -> WriteRequest {
         let (kind, captured) = match self.request.mode {
             LoadMode::Append => (WriteKind::Append, None),
             LoadMode::Merge => (WriteKind::Upsert, None),
-            LoadMode::Overwrite => (WriteKind::Overwrite, Some(self.base.clone())),
+            LoadMode::Overwrite => (WriteKind::Overwrite, Some(self.base.snapshot.clone())),
         };
         WriteRequest {
             operation_id: self.operation_id,
@@ -396,7 +426,7 @@ impl Load {
             outcome,
             read_from: row.parents.first().copied().unwrap_or(row.id),
             counts: type_counts(&row.counts),
-            commit: Some(CommitInfo::new(row, self.base.branch_name().clone())),
+            commit: Some(CommitInfo::new(row, self.base.snapshot.branch_name().clone())),
         };
         let without = |outcome, read: Snapshot, counts| LoadReceipt {
             operation_id: self.operation_id,

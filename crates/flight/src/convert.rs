@@ -94,22 +94,27 @@ pub fn validate_only(flag: bool) -> ValidateOnly {
     if flag { ValidateOnly::Yes } else { ValidateOnly::No }
 }
 
-/// The state that a read names; the head of `main` if it names none.
+/// The state that a read names in its field `at`; the head of `main` if it names none.
 pub fn read_at(point: Option<wire::ReadPoint>) -> Result<ReadAt, Failure> {
+    read_point("at", point)
+}
+
+/// The state that a field names; the head of `main` if it names none.
+pub fn read_point(name: &str, point: Option<wire::ReadPoint>) -> Result<ReadAt, Failure> {
     use wire::read_point::Point;
     let Some(point) = point else { return Ok(ReadAt::Branch(BranchName::Main)) };
     match point.point {
         None => Err(invalid(
-            "at",
-            "at is empty: set branch, commit or branch_at_time, or leave it out for the head of main",
+            name,
+            format!("{name} is empty: set branch, commit or branch_at_time, or leave it out for the head of main"),
         )),
-        Some(Point::Branch(name)) => Ok(ReadAt::Branch(branch_name("at.branch", &name)?)),
-        Some(Point::Commit(id)) => Ok(ReadAt::Commit(commit_id("at.commit", &id)?)),
+        Some(Point::Branch(branch)) => Ok(ReadAt::Branch(branch_name(&format!("{name}.branch"), &branch)?)),
+        Some(Point::Commit(id)) => Ok(ReadAt::Commit(commit_id(&format!("{name}.commit"), &id)?)),
         Some(Point::BranchAtTime(moment)) => {
-            let field = "at.branch_at_time.time";
-            let time = moment.time.ok_or_else(|| invalid(field, format!("{field} is missing")))?;
-            let branch = branch_name("at.branch_at_time.branch", &moment.branch)?;
-            Ok(ReadAt::BranchAtTime { branch, time_ms: milliseconds(field, time)? })
+            let field = format!("{name}.branch_at_time.time");
+            let time = moment.time.ok_or_else(|| invalid(&field, format!("{field} is missing")))?;
+            let branch = branch_name(&format!("{name}.branch_at_time.branch"), &moment.branch)?;
+            Ok(ReadAt::BranchAtTime { branch, time_ms: milliseconds(&field, time)? })
         }
     }
 }
@@ -148,8 +153,7 @@ pub fn commit(graph: &GraphName, info: &CommitInfo) -> wire::Commit {
         operation_id: info.operation_id.to_string(),
         kind: commit_kind(&info.kind).into(),
         graph_version: info.version.0,
-        // The engine's commits and counts tell neither the schema nor the kind of type; empty is unset.
-        schema_hash: String::new(),
+        schema_hash: info.schema_hash.clone(),
         counts: type_counts(&info.counts),
     }
 }
@@ -175,11 +179,22 @@ pub fn type_counts(counts: &[TypeCounts]) -> Vec<wire::TypeCounts> {
 fn type_count(counts: &TypeCounts) -> wire::TypeCounts {
     wire::TypeCounts {
         r#type: counts.type_name.clone(),
-        kind: wire::TypeKind::Unspecified.into(),
+        kind: type_kind(counts.kind).into(),
         inserted: counts.inserted,
         updated: counts.updated,
         deleted: counts.deleted,
         total: counts.row_count,
+    }
+}
+
+/// The receipt of an operation that made no commit.
+pub fn head_receipt(operation_id: OperationId, head: CommitId) -> wire::WriteReceipt {
+    wire::WriteReceipt {
+        operation_id: operation_id.to_string(),
+        commit: None,
+        head: head.to_string(),
+        counts: Vec::new(),
+        replayed: false,
     }
 }
 

@@ -76,7 +76,7 @@ pub(crate) async fn put(engine: &Engine, request: Request<Streaming<FlightData>>
 
     let graph = engine.graph(&command.graph).await?;
     let mut load = graph.begin_load(load_request(&command, &messages.context)).await?;
-    let rows = load.accept_schema(&command.type_name, &schema)?;
+    let rows = load.accept_schema(&command.type_name, &schema).await?;
     let capture = capture(&graph, &command, &load).await?;
     let put = Put { messages, decoder, load, rows, graph: command.graph, end: command.end };
     let receipt = stream::once(put.run()).map_err(refuse);

@@ -1,6 +1,8 @@
 //! Health: NOT_SERVING until every graph was looked at, SERVING, and NOT_SERVING again once the server is told to stop.
 
-use omnigraph_engine::Engine;
+use std::time::Duration;
+
+use omnigraph_engine::{BranchSettled, Engine};
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tracing::{info, warn};
@@ -28,18 +30,27 @@ pub(crate) async fn report(reporter: &HealthReporter, status: ServingStatus) {
     }
 }
 
-/// Looks at every graph, settles what interrupted writes left, and then reports that the server serves. A graph that cannot be settled is
-/// logged and holds nobody up: its own calls say what is wrong with it.
+/// Looks at every branch of every graph, settles what interrupted writes left, and then reports that the server serves; goes on to look every
+/// `recovery_interval_ms`. What cannot be settled is logged and holds nobody up: its own calls say what is wrong with it.
 pub(crate) async fn settle_and_report(engine: &Engine, reporter: &HealthReporter) {
+    let settled = settle(engine).await;
+    info!(branches = settled, "every branch was looked at");
+    report(reporter, ServingStatus::Serving).await;
+    let interval = Duration::from_millis(engine.limits().recovery_interval_ms);
+    while !interval.is_zero() {
+        tokio::time::sleep(interval).await;
+        settle(engine).await;
+    }
+}
+
+async fn settle(engine: &Engine) -> usize {
     let mut settled = 0_usize;
-    for (graph, outcome) in engine.settle_all().await {
-        match outcome {
+    for BranchSettled { graph, branch, report } in engine.settle_all().await {
+        match report {
             Ok(_) => settled += 1,
-            Err(failure) => {
-                warn!(%graph, problem = ?failure.problem, message = %failure.message, "graph could not be settled")
-            }
+            Err(failure) => warn!(%graph, %branch, problem = ?failure.problem, message = %failure.message,
+                "a branch could not be settled"),
         }
     }
-    info!(graphs = settled, "every graph was looked at");
-    report(reporter, ServingStatus::Serving).await;
+    settled
 }

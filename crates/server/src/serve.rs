@@ -85,6 +85,7 @@ impl BoundServer {
             clock: Arc::new(SystemClock),
             durability: config.durability,
             spill_directory: config.spill_directory,
+            store_hooks: Vec::new(),
         };
         let opened = Engine::open(&config.root, options).await;
         let engine = opened.map_err(|failure| ServeError::Open { root: config.root, failure })?;

@@ -14,6 +14,7 @@ use omnigraph_types::{AttemptId, OperationId, TableVersion};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::files::Bases;
 use crate::{Pin, StagedFiles};
 
 /// Transaction property that holds the operation id.
@@ -131,6 +132,12 @@ pub(crate) enum Unfit {
         /// Its id.
         id: u64,
     },
+    /// Files written for a tree that the table was not made from.
+    #[error("the files were written for {tree}, which the table was not made from")]
+    OtherTree {
+        /// That tree.
+        tree: String,
+    },
     /// A change staged on another version than the one given.
     #[error("the change was staged on another version")]
     OtherBase,
@@ -186,7 +193,7 @@ impl StagedChange {
                 LanceSchema::try_from(&declared).map_err(|error| Unfit::Schema { reason: error.to_string() })
             })
             .and_then(|schema| {
-                let fragments = files.fragments_for(&schema)?;
+                let fragments = files.fragments_for(&schema, &Bases::Own)?;
                 Ok(Operation::Overwrite { fragments, schema, config_upsert_values: None, initial_bases: None })
             });
         Self { mark, base: Base::Creation(RowIds::Stable), operation }

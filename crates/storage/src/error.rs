@@ -172,6 +172,10 @@ pub(crate) fn lance_error(action: &'static str, object: impl ToString, error: La
         LanceError::CorruptFile { .. } => {
             StorageError::Corrupt { object, expected: "a Lance file", source: Box::new(error) }
         }
+        // The store gave the bytes, and Lance could not make sense of them.
+        LanceError::IO { .. } if !caused_by_store(&error) => {
+            StorageError::Corrupt { object, expected: "a Lance file", source: Box::new(error) }
+        }
         LanceError::InvalidInput { .. }
         | LanceError::SchemaMismatch { .. }
         | LanceError::Schema { .. }
@@ -182,19 +186,23 @@ pub(crate) fn lance_error(action: &'static str, object: impl ToString, error: La
     }
 }
 
+fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    std::iter::successors(Some(error), |error| {
+        let error: &'a (dyn StdError + 'static) = *error;
+        error.source()
+    })
+}
+
+fn caused_by_store(error: &LanceError) -> bool {
+    causes(error).any(|cause| cause.is::<object_store::Error>() || cause.is::<std::io::Error>())
+}
+
 /// Whether Lance itself could not tell if its commit landed.
 pub(crate) fn is_status_unknown(error: &LanceError) -> bool {
     if matches!(error, LanceError::Timeout { .. }) {
         return true;
     }
-    let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
-    while let Some(error) = cause {
-        if error.is::<CommitStatusUnknownError>() {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
+    causes(error).any(|cause| cause.is::<CommitStatusUnknownError>())
 }
 
 /// The error of an object store call.

@@ -54,11 +54,12 @@ struct WrittenField {
 /// Files of one writer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Written {
+    tree: TreeRef,
     fields: Vec<WrittenField>,
     fragments: Vec<Fragment>,
 }
 
-/// Written data files, in order, that may be staged into a change of the tree that they were written for.
+/// Written data files, in order, that may be staged into a change of the tree that they were written for, or of a tree made from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StagedFiles {
     written: Vec<Written>,
@@ -96,11 +97,13 @@ impl StagedFiles {
         self.all().next().is_none()
     }
 
-    /// The files as fragments of a table with this schema; their ids are given at the commit.
-    pub(crate) fn fragments_for(&self, schema: &LanceSchema) -> Result<Vec<Fragment>, Unfit> {
+    /// The files as fragments of a table with this schema; their ids are given at the commit. `bases` says as what the table knows the trees
+    /// that it was made from.
+    pub(crate) fn fragments_for(&self, schema: &LanceSchema, bases: &Bases<'_>) -> Result<Vec<Fragment>, Unfit> {
         let table = ids_by_path(schema);
         let mut fragments = Vec::new();
         for written in &self.written {
+            let base_id = bases.find(&written.tree)?;
             let mut ids = HashMap::with_capacity(written.fields.len());
             for field in &written.fields {
                 let id = table.get(&field.path).ok_or_else(|| Unfit::NoColumn { path: field.path.clone() })?;
@@ -109,13 +112,43 @@ impl StagedFiles {
             let moved = ids.iter().any(|(from, to)| from != to);
             for fragment in &written.fragments {
                 let mut fragment = fragment.clone();
-                if moved {
-                    fragment.files.iter_mut().for_each(|file| renumber(file, &ids));
+                for file in &mut fragment.files {
+                    file.base_id = base_id;
+                    if moved {
+                        renumber(file, &ids);
+                    }
                 }
                 fragments.push(fragment);
             }
         }
         Ok(fragments)
+    }
+}
+
+/// As what a table knows the trees whose files it may name.
+pub(crate) enum Bases<'a> {
+    /// A table that is being made: its own files only.
+    Own,
+    /// An existing table: its own tree, and those that it was cloned from, with Lance's number of each.
+    Of {
+        /// The table's tree.
+        tree: &'a TreeRef,
+        /// Trees that it was cloned from.
+        clones_of: Vec<(u32, ObjectPath)>,
+    },
+}
+
+impl Bases<'_> {
+    fn find(&self, written_for: &TreeRef) -> Result<Option<u32>, Unfit> {
+        match self {
+            Self::Own => Ok(None),
+            Self::Of { tree, .. } if *tree == written_for => Ok(None),
+            Self::Of { clones_of, .. } => {
+                let folder = written_for.folder();
+                let base = clones_of.iter().find(|(_, path)| *path == folder);
+                base.map(|(id, _)| Some(*id)).ok_or_else(|| Unfit::OtherTree { tree: written_for.to_string() })
+            }
+        }
     }
 }
 
@@ -172,6 +205,7 @@ impl Drop for Task {
 
 #[derive(Debug)]
 struct Running {
+    tree: TreeRef,
     batches: mpsc::Sender<Result<RecordBatch, DataFusionError>>,
     task: Task,
     fields: Vec<WrittenField>,
@@ -235,7 +269,7 @@ impl Store {
             let builder = FragmentCreateBuilder::new(&uri).schema(&lance_schema).write_params(&params);
             builder.write_fragments(incoming).await
         });
-        Running { batches, task: Task(task), fields }
+        Running { tree: tree.clone(), batches, task: Task(task), fields }
     }
 }
 
@@ -274,13 +308,13 @@ impl FileWriter {
     /// What made the writer stop.
     pub async fn finish(self) -> Result<StagedFiles, StorageError> {
         let running = self.running.map_err(|error| error.unwrap_or_else(|| stopped(&self.object)))?;
-        let Running { batches, mut task, fields } = running;
+        let Running { tree, batches, mut task, fields } = running;
         drop(batches);
         let fragments = joined(&mut task, &self.object).await?;
         if fragments.is_empty() {
             return Ok(StagedFiles::empty());
         }
-        Ok(StagedFiles { written: vec![Written { fields, fragments }] })
+        Ok(StagedFiles { written: vec![Written { tree, fields, fragments }] })
     }
 
     /// Stops and removes what was written, as far as the store lets it.

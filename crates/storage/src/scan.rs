@@ -107,7 +107,7 @@ impl Table {
     /// `Mismatch` if the files have a column that this version has not.
     pub async fn scan_staged(&self, files: &StagedFiles, request: ScanRequest) -> Result<BatchStream, StorageError> {
         let schema = self.dataset().schema();
-        let mut fragments = files.fragments_for(schema).map_err(|unfit| self.unfit(ACTION, unfit))?;
+        let mut fragments = files.fragments_for(schema, &self.bases()).map_err(|unfit| self.unfit(ACTION, unfit))?;
         // Ids that no fragment of this version has, as a commit would give them.
         let next = self.dataset().manifest().max_fragment_id().map_or(0, |id| id + 1);
         for (id, fragment) in (next..).zip(&mut fragments) {

@@ -20,8 +20,9 @@ use omnigraph_types::TableVersion;
 
 use crate::change::Unfit;
 use crate::error::lance_error;
+use crate::files::Bases;
 use crate::provider::VersionProvider;
-use crate::{BatchStream, Pin, Predicate, StagedChange, StagedFiles, StorageError, TransactionMark};
+use crate::{BatchStream, ObjectPath, Pin, Predicate, StagedChange, StagedFiles, StorageError, TransactionMark};
 
 /// One fragment of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +73,22 @@ impl Table {
         Arc::clone(&self.inner.schema)
     }
 
+    /// The trees whose files this version may name.
+    pub(crate) fn bases(&self) -> Bases<'_> {
+        let inside = |path: &str| {
+            let (_, below) = path.split_once(self.inner.pin.tree.path.as_str())?;
+            ObjectPath::parse_text(format!("{}{below}", self.inner.pin.tree.path)).ok()
+        };
+        let bases = self.dataset().manifest().base_paths.values();
+        let clones_of = bases.filter_map(|base| Some((base.id, inside(&base.path)?))).collect();
+        Bases::Of { tree: &self.inner.pin.tree, clones_of }
+    }
+
+    /// Whether files can become a part of this table: they were written for its tree, or for one that it was made from.
+    pub fn takes(&self, files: &StagedFiles) -> bool {
+        files.fragments_for(self.dataset().schema(), &self.bases()).is_ok()
+    }
+
     /// Rows, from metadata.
     pub async fn count_rows(&self) -> Result<u64, StorageError> {
         let counted = self.dataset().count_rows(None).await;
@@ -107,14 +124,14 @@ impl Table {
 
     /// Stages adding the files' rows.
     pub fn stage_append(&self, files: StagedFiles, mark: TransactionMark) -> StagedChange {
-        let fragments = files.fragments_for(self.dataset().schema());
+        let fragments = files.fragments_for(self.dataset().schema(), &self.bases());
         self.stage(fragments.map(|fragments| Operation::Append { fragments }), mark)
     }
 
     /// Stages replacing all rows by the files', which may be none. The schema stays.
     pub fn stage_overwrite(&self, files: StagedFiles, mark: TransactionMark) -> StagedChange {
         let schema = self.dataset().schema();
-        let operation = files.fragments_for(schema).map(|fragments| Operation::Overwrite {
+        let operation = files.fragments_for(schema, &self.bases()).map(|fragments| Operation::Overwrite {
             fragments,
             schema: schema.clone(),
             config_upsert_values: None,
@@ -135,17 +152,19 @@ impl Table {
         let missing = removed_fragment_ids.iter().find(|id| !present.contains(id));
         let operation = match missing {
             Some(id) => Err(Unfit::NoFragment { id: *id }),
-            None => files.fragments_for(self.dataset().schema()).map(|new_fragments| Operation::Update {
-                removed_fragment_ids: removed_fragment_ids.to_vec(),
-                updated_fragments: Vec::new(),
-                new_fragments,
-                fields_modified: Vec::new(),
-                compacted_sstables: Vec::new(),
-                fields_for_preserving_frag_bitmap: Vec::new(),
-                update_mode: None,
-                inserted_rows_filter: None,
-                updated_fragment_offsets: None,
-            }),
+            None => {
+                files.fragments_for(self.dataset().schema(), &self.bases()).map(|new_fragments| Operation::Update {
+                    removed_fragment_ids: removed_fragment_ids.to_vec(),
+                    updated_fragments: Vec::new(),
+                    new_fragments,
+                    fields_modified: Vec::new(),
+                    compacted_sstables: Vec::new(),
+                    fields_for_preserving_frag_bitmap: Vec::new(),
+                    update_mode: None,
+                    inserted_rows_filter: None,
+                    updated_fragment_offsets: None,
+                })
+            }
         };
         self.stage(operation, mark)
     }

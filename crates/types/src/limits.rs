@@ -74,10 +74,10 @@ limits! {
     ticket_wait_ms = 30_000 "milliseconds",
     /// Least time that an intent of another process must stand unchanged before its owner counts as dead.
     recovery_grace_ms = 2_000 "milliseconds",
+    /// Pause between two looks of a server at every branch for interrupted writes; 0 looks at the start only.
+    recovery_interval_ms = 60_000 "milliseconds",
     /// Rounds of one request against other writers before COMMIT_CONTENTION.
     commit_rounds_max = 64 "count",
-    /// Times that a publication without effects is rebuilt for a newer version.
-    publisher_retries_max = 5 "count",
     /// Age of the proof that a version is the newest after which a writer proves it again, or gives up.
     proof_age_max_ms = 3_600_000 "milliseconds",
     /// How far ahead of the server's clock an operation id may lie.

@@ -107,6 +107,10 @@ fn bench(workspace: &Workspace, subject: Subject, arguments: &[String]) -> Resul
         Subject::Load => "load",
         Subject::Commit => "commit",
     };
-    let mut command = workspace.cargo(["run", "--release", "-p", "omnigraph-bench", "--", subject]);
-    workspace::run(command.args(arguments), "see the messages above")
+    // The whole workspace is selected, so that the storage stack has the features of every other build of it.
+    let programs = ["--bin", "omnigraph", "--bin", "omnigraph-bench", "--example", "bare_flight"];
+    let mut build = workspace.cargo(["build", "--release", "--workspace"]);
+    workspace::run(build.args(programs), "see the messages above")?;
+    let mut measure = workspace.command(workspace.target().join("release/omnigraph-bench"));
+    workspace::run(measure.arg(subject).args(arguments), "see the messages above")
 }

@@ -9,6 +9,10 @@ use std::process::{Command, Stdio};
 
 use crate::error::{Error, Result};
 
+/// Variables that describe the package that cargo runs, beside those that begin with `CARGO_PKG_`.
+const OWN_BUILD: [&str; 5] =
+    ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_BIN_NAME", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE"];
+
 /// The workspace and the tools that every child process needs.
 pub(crate) struct Workspace {
     root: PathBuf,
@@ -67,6 +71,14 @@ impl Workspace {
     pub(crate) fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command.current_dir(&self.root).env("PROTOC", &self.protoc).env("CARGO_TARGET_DIR", &self.target);
+        // What cargo told xtask about xtask itself. Build scripts watch these variables: with them in the environment, cargo would build
+        // half of the tree again each time it is called from here and from a shell in turn.
+        for (name, _) in env::vars_os() {
+            let told = |prefix: &str| name.to_string_lossy().starts_with(prefix);
+            if told("CARGO_PKG_") || OWN_BUILD.iter().any(|own| name == *own) {
+                command.env_remove(&name);
+            }
+        }
         command
     }
 

@@ -23,7 +23,7 @@ const EARLY: u64 = 10;
 const COMMITS_MAX: u64 = 100_000;
 
 /// How the numbers are counted, for the result.
-const COUNTED: &str = "store calls, ours and Lance's, of one keyless one-row commit through the write protocol, staging included; sequential: the \
+const COUNTED: &str = "store calls, ours and Lance's, of one keyless one-row load by the engine, from its first call to its receipt; sequential: the \
      longest chain of calls of which each began after the one before had ended";
 
 #[derive(Debug, Args)]
@@ -108,7 +108,7 @@ pub(crate) async fn run(arguments: &CommitArguments) -> Result<Value, BenchError
     let folder = folder.map_err(BenchError::io("make a folder for the data"))?;
     let durability = arguments.durability.durability();
     let requests = counted::count(&folder.path().join("counted"), durability).await?;
-    let ours = Ours::open(&folder.path().join("ours"), durability).await?;
+    let ours = Ours::open(&folder.path().join("ours"), durability, Vec::new()).await?;
     let (window, late) = (arguments.window, arguments.commits);
 
     let mut bare = BareTable::create(&folder.path().join("floor"), "keyless", durability).await?;

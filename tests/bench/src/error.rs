@@ -13,11 +13,8 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub(crate) enum BenchError {
     /// A program to measure is not there.
-    #[error("{} does not exist: run through `cargo xtask bench`, or build it with `cargo build --release {build}`", path.display())]
-    ProgramMissing { path: PathBuf, build: String },
-    /// A program to measure does not build.
-    #[error("`cargo build --release {arguments}` failed: see its messages above")]
-    BuildFailed { arguments: String },
+    #[error("{} does not exist: run through `cargo xtask bench`, which builds it", path.display())]
+    ProgramMissing { path: PathBuf },
     /// A server process ended or did not listen in time.
     #[error("{program} did not come up on {address}: {reason}; its output is in {}", log.display())]
     ServerDown { program: String, address: String, reason: String, log: PathBuf },

@@ -1,5 +1,6 @@
 use clap::CommandFactory;
 use clap::error::ErrorKind;
+use omnigraph_client::ReadAt;
 
 use super::*;
 
@@ -45,6 +46,10 @@ fn names_and_ids_are_checked_before_anything_is_sent() {
         "omnigraph load g a.csv --mode append --rename nothing",
         "omnigraph load g a.csv --mode append --batch-rows 0",
         "omnigraph --timeout 5x graph list",
+        "omnigraph branch create g trial --from-commit x",
+        "omnigraph branch create g trial --at-time yesterday",
+        "omnigraph branch delete g trial --expected-head x",
+        "omnigraph recoveries g --limit 0",
     ] {
         assert_eq!(parse(line).unwrap_err().kind(), ErrorKind::ValueValidation, "{line}");
     }
@@ -68,4 +73,28 @@ fn timeout_takes_a_number_and_a_unit() {
         [500, 30_000, 2_000, 600_000, 7_200_000].map(Some)
     );
     assert_eq!(["", "0", "s", "-1s", "1.5s", "5x", "99999999999999999999h"].map(milliseconds), [None; 7]);
+}
+
+fn branch(line: &str) -> CreateBranchArguments {
+    match parse(line).unwrap().command {
+        Command::Branch(BranchCommand::Create(arguments)) => arguments,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn branch_begins_at_a_head_a_commit_or_a_moment() {
+    let source = |options: &str| branch(&format!("omnigraph branch create g trial/a {options}")).source();
+    let trial = || "trial".parse::<BranchName>().unwrap();
+    assert_eq!(source(""), ReadAt::Branch(BranchName::Main));
+    assert_eq!(source("--from trial"), ReadAt::Branch(trial()));
+    let id = "01JZ8Q6Y3V5B7N9D1F3H5K7M9P";
+    assert_eq!(source(&format!("--from-commit {id}")), ReadAt::Commit(id.parse().unwrap()));
+    let at = |branch| ReadAt::BranchAtTime { branch, time_ms: 1_001 };
+    assert_eq!(source("--at-time 1970-01-01T00:00:01.001Z"), at(BranchName::Main));
+    assert_eq!(source("--from trial --at-time 1970-01-01T00:00:01.001Z"), at(trial()));
+    for options in ["--from trial", "--at-time 2026-05-01T12:00:00Z"] {
+        let line = format!("omnigraph branch create g a --from-commit {id} {options}");
+        assert_eq!(parse(&line).unwrap_err().kind(), ErrorKind::ArgumentConflict, "{line}");
+    }
 }

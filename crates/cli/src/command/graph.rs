@@ -1,17 +1,14 @@
 //! `graph create`, `graph list`, `graph show` and `schema show`.
 
-use omnigraph_client::{Client, GraphInfo, NewGraph, PageRequest, ReadAt};
+use omnigraph_client::{Client, GraphInfo, NewGraph, ReadAt};
 use omnigraph_lang::date::format_datetime;
 use omnigraph_types::{BranchName, GraphName};
 use serde_json::{Value, json};
 
-use super::Session;
+use super::{Session, pages};
 use crate::arguments::CreateArguments;
 use crate::error::CliError;
 use crate::output::{Output, print_list, print_record};
-
-/// Pages that a list reads at most; more graphs than that are no list for a terminal.
-const PAGES_MAX: usize = 1_000;
 
 /// Makes a graph.
 pub(crate) async fn create(session: &Session, arguments: CreateArguments, schema: String) -> Result<(), CliError> {
@@ -25,21 +22,9 @@ pub(crate) async fn create(session: &Session, arguments: CreateArguments, schema
 
 /// Lists all graphs.
 pub(crate) async fn list(session: &Session) -> Result<(), CliError> {
-    let mut rows = Vec::new();
-    let mut page = PageRequest::default();
-    for _ in 0..PAGES_MAX {
-        let graphs = session.client.list_graphs(page).await?;
-        rows.extend(
-            graphs
-                .items
-                .iter()
-                .map(|graph| vec![json!(graph.name), json!(graph.head.to_string()), json!(time(graph.created_ms))]),
-        );
-        if graphs.next.is_empty() {
-            break;
-        }
-        page = PageRequest { size: 0, token: graphs.next };
-    }
+    let graphs = pages::all(async |page| session.client.list_graphs(page).await).await?;
+    let row = |graph: &GraphInfo| vec![json!(graph.name), json!(graph.head.to_string()), json!(time(graph.created_ms))];
+    let rows: Vec<Vec<Value>> = graphs.iter().map(row).collect();
     session.print(|out| print_list(session.output, &["graph", "head", "created"], &rows, out))
 }
 

@@ -1,10 +1,10 @@
 //! `log` and `operation`.
 
-use omnigraph_client::{Commit, OperationState, PageRequest, TypeCounts};
+use omnigraph_client::{Commit, OperationState, TypeCounts};
 use serde_json::{Value, json};
 
-use super::Session;
 use super::graph::time;
+use super::{Session, pages};
 use crate::arguments::{LogArguments, OperationArguments};
 use crate::error::CliError;
 use crate::output::{Output, count, print_list, print_record};
@@ -12,20 +12,8 @@ use crate::report::reason;
 
 /// Lists the newest commits of a branch.
 pub(crate) async fn log(session: &Session, arguments: &LogArguments) -> Result<(), CliError> {
-    let wanted = usize::try_from(arguments.limit).unwrap_or(usize::MAX);
-    let mut commits: Vec<Commit> = Vec::new();
-    let mut page = PageRequest { size: arguments.limit, token: String::new() };
-    // Every page but the last has at least one commit, so the limit bounds the pages as well.
-    while commits.len() < wanted {
-        let next = session.client.list_commits(&arguments.graph, &arguments.branch, page).await?;
-        let ended = next.next.is_empty() || next.items.is_empty();
-        commits.extend(next.items);
-        if ended {
-            break;
-        }
-        page = PageRequest { size: arguments.limit, token: next.next };
-    }
-    commits.truncate(wanted);
+    let LogArguments { graph, branch, limit } = arguments;
+    let commits = pages::first(*limit, async |page| session.client.list_commits(graph, branch, page).await).await?;
     let rows: Vec<Vec<Value>> = commits.iter().map(|commit| row(commit, session.output)).collect();
     let columns = ["commit", "time", "kind", "actor", "changes", "operation"];
     session.print(|out| print_list(session.output, &columns, &rows, out))

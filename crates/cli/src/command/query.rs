@@ -23,9 +23,10 @@ pub(crate) async fn run(global: &Global, arguments: QueryArguments) -> Result<()
     let session = Session::open(global).await?;
     let query = Query {
         graph: arguments.graph,
-        at: match arguments.at_commit {
-            Some(commit) => ReadAt::Commit(commit),
-            None => ReadAt::Branch(arguments.branch),
+        at: match (arguments.at_commit, arguments.at_time) {
+            (Some(commit), _) => ReadAt::Commit(commit),
+            (None, Some(moment)) => ReadAt::BranchAtTime { branch: arguments.branch, time_ms: moment.0 },
+            (None, None) => ReadAt::Branch(arguments.branch),
         },
         text,
         name: arguments.name.map_or(QueryName::Only, QueryName::Named),

@@ -1,5 +1,6 @@
 //! The write protocol against a real store: rounds, faults at every store call, fail points, two processes on one root.
 
+mod branches;
 mod faults;
 mod rounds;
 mod world;

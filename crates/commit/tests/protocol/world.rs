@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use omnigraph_catalog::{CommitKind, Graphs, NewGraph, NewTable, Snapshot, TableKind};
 use omnigraph_commit::{
-    Attempt, CommitOptions, Committer, FailPoints, OnConflict, Prepared, TableChange, WriteKind, WriteMode,
-    WriteOutcome, WriteRequest, Writer,
+    Attempt, CommitOptions, Committer, FailPoints, OnConflict, Place, Prepared, Staged, TableChange, WriteKind,
+    WriteMode, WriteOutcome, WriteRequest, Writer,
 };
 use omnigraph_storage::{AfterVerdict, HookVerdict, Store, StoreCall, StoreHook, StoreReply};
 use omnigraph_testkit::{TempStore, ids_in, node_batch, node_schema, staged_rows};
@@ -145,15 +145,20 @@ impl World {
         Process { committer: Committer::new(catalog, options) }
     }
 
-    /// I-6, through a process that has seen nothing of what happened: no intent, no unsettled row, pin = head. Returns ids per table.
+    /// I-6 on main, through a process that has seen nothing of what happened. Returns ids per table.
     pub(crate) async fn quiesced(&self) -> Vec<BTreeSet<String>> {
+        self.quiesced_on(&BranchName::Main).await
+    }
+
+    /// I-6: no intent, no unsettled row, and of every owned tree pin = head.
+    pub(crate) async fn quiesced_on(&self, branch: &BranchName) -> Vec<BTreeSet<String>> {
         let process = self.process().await;
-        let newest = process.newest().await;
+        let newest = process.newest_on(branch).await;
         assert_eq!(newest.state().unsettled, Vec::new(), "I-6: unsettled rows");
         let catalog = process.committer.catalog();
         let next = catalog.paths().intent(newest.branch_id(), newest.version().next());
         assert!(catalog.store().get(&next).await.unwrap().is_none(), "I-6: an intent is pending");
-        for row in newest.tables() {
+        for row in newest.tables().filter(|row| row.owner == newest.branch_id()) {
             let head = catalog.store().head(&row.tree_ref()).await.unwrap();
             assert_eq!(head, Some(row.version), "I-6: head of {} is not its pin", row.type_name);
         }
@@ -186,10 +191,12 @@ impl Writer for Append {
             let row = base.table(*table).expect("a table of the graph");
             let staged = staged_rows(&self.store, &row.path, vec![batch]).await;
             let files = staged.map_err(|error| error.failure())?;
+            let place = Place::of(base, *table, opened, &self.store, attempt).await;
+            let place = place.map_err(|error| error.failure())?;
+            let change = place.table().stage_append(files, attempt.mark());
             changes.push(TableChange {
                 table: *table,
-                staged: opened.stage_append(files, attempt.mark()),
-                base: opened,
+                staged: place.stage(change).await.map_err(|error| error.failure())?,
                 inserted: 1,
                 updated: 0,
                 deleted: 0,
@@ -211,10 +218,10 @@ impl Writer for Clear {
 
     async fn prepare(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<Prepared, Failure> {
         let opened = base.open_table(self.0).await.map_err(|error| error.failure())?;
-        let staged = opened.stage_overwrite(omnigraph_storage::StagedFiles::empty(), attempt.mark());
+        let change = opened.stage_overwrite(omnigraph_storage::StagedFiles::empty(), attempt.mark());
+        let staged = Staged::Effect { base: opened, change };
         let deleted = base.table(self.0).expect("a table of the graph").row_count;
-        let change =
-            TableChange { table: self.0, base: opened, staged, inserted: 0, updated: 0, deleted, rows_after: 0 };
+        let change = TableChange { table: self.0, staged, inserted: 0, updated: 0, deleted, rows_after: 0 };
         Ok(Prepared { changes: vec![change] })
     }
 }
@@ -237,7 +244,22 @@ pub(crate) fn request(operation_id: OperationId) -> WriteRequest {
 
 impl Process {
     pub(crate) async fn newest(&self) -> Snapshot {
-        self.committer.catalog().newest(&BranchName::Main).await.expect("the newest version opens")
+        self.newest_on(&BranchName::Main).await
+    }
+
+    pub(crate) async fn newest_on(&self, branch: &BranchName) -> Snapshot {
+        self.committer.catalog().newest(branch).await.expect("the newest version opens")
+    }
+
+    pub(crate) async fn append_on(
+        &self,
+        branch: &BranchName,
+        operation: OperationId,
+        id: &str,
+        tables: &[TableId],
+    ) -> Result<WriteOutcome, Failure> {
+        let request = WriteRequest { branch: branch.clone(), ..request(operation) };
+        self.committer.write(request, self.appending(id, tables)).await
     }
 
     pub(crate) async fn append(
@@ -268,6 +290,7 @@ impl Process {
 
     pub(crate) async fn settle(&self) {
         let deadline = Instant::now() + Duration::from_secs(10);
-        self.committer.settle(&BranchName::Main, deadline).await.expect("the branch settles");
+        let main = self.committer.catalog().main_chain();
+        self.committer.settle(&main, deadline).await.expect("the branch settles");
     }
 }

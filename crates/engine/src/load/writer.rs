@@ -1,16 +1,15 @@
 //! A load as the write protocol sees it: what it reads, and what it stages on each version it is tried on.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use omnigraph_catalog::{Snapshot, TableRow};
-use omnigraph_commit::{Attempt, Prepared, TableChange, Writer};
-use omnigraph_storage::{ScanOrder, ScanRequest, Table, TreeRef};
+use omnigraph_commit::{Attempt, Place, Prepared, TableChange, Writer};
+use omnigraph_storage::{ScanOrder, ScanRequest, Store, Table};
 use omnigraph_types::{Failure, TableId};
 
 use crate::error::{EngineError, Result};
-use crate::graph::TypeCounts;
+use crate::graph::{TypeCounts, type_kind};
 use crate::load::LoadMode;
 use crate::load::validate::{StagedType, Tables, Validator};
 
@@ -23,29 +22,34 @@ pub(crate) type CountsSlot = Arc<Mutex<Vec<TypeCounts>>>;
 /// Validates and stages one load.
 #[derive(Debug)]
 pub(crate) struct LoadWriter {
+    store: Store,
     validator: Validator,
-    /// Where the files were written.
-    places: BTreeMap<TableId, TreeRef>,
     counts: CountsSlot,
 }
 
 impl LoadWriter {
     /// A writer of staged rows. `counts` is told what the last preparation would do.
-    pub(crate) fn new(validator: Validator, places: BTreeMap<TableId, TreeRef>, counts: CountsSlot) -> Self {
-        Self { validator, places, counts }
+    pub(crate) fn new(store: Store, validator: Validator, counts: CountsSlot) -> Self {
+        Self { store, validator, counts }
     }
 
     async fn prepare_on(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<Prepared> {
-        self.check_places(base)?;
+        self.check_schema(base)?;
         let mut tables = Tables::new(base);
         self.validator.validate(&mut tables).await?;
         let mut prepared = Prepared::default();
         let mut counts = Vec::new();
         for (id, staged) in &self.validator.types {
             let row = row_of(base, *id)?;
-            let change = self.stage(row, staged, tables.get(*id).await?, attempt).await?;
+            let pinned = tables.get(*id).await?;
+            if !pinned.takes(&staged.files) {
+                let (here, there) = ("files of another branch".to_owned(), "its own tree".to_owned());
+                return Err(moved(base, format!("table:{}", row.type_name), here, there));
+            }
+            let change = self.stage(base, row, staged, pinned, attempt).await?;
             counts.push(TypeCounts {
                 type_name: row.type_name.clone(),
+                kind: type_kind(row.kind),
                 inserted: change.inserted,
                 updated: change.updated,
                 deleted: change.deleted,
@@ -57,43 +61,49 @@ impl LoadWriter {
         Ok(prepared)
     }
 
-    /// The files must belong to the trees that are written, and the schema be the one the rows were checked by.
-    fn check_places(&self, base: &Snapshot) -> Result<()> {
-        let moved = |member: String, expected: String, actual: String| {
-            Err(EngineError::Moved { branch: base.branch_name().clone(), member, expected, actual })
-        };
-        if base.schema_hash() != self.validator.schema.hash {
-            return moved("schema".to_owned(), self.validator.schema.hash.clone(), base.schema_hash().to_owned());
+    /// The schema must be the one that the rows were checked by.
+    fn check_schema(&self, base: &Snapshot) -> Result<()> {
+        let expected = &self.validator.schema.hash;
+        if base.schema_hash() == expected {
+            return Ok(());
         }
-        for (id, place) in &self.places {
-            let row = row_of(base, *id)?;
-            if row.tree_ref() != *place {
-                let tree = |tree: &TreeRef| tree.tree.map_or("main".to_owned(), |id| id.to_string());
-                return moved(format!("table:{}", row.type_name), tree(place), tree(&row.tree_ref()));
-            }
-        }
-        Ok(())
+        Err(moved(base, "schema".to_owned(), expected.clone(), base.schema_hash().to_owned()))
     }
 
-    async fn stage(&self, row: &TableRow, staged: &StagedType, base: Table, attempt: &Attempt) -> Result<TableChange> {
+    /// Stages a table's rows: on its tree, where the branch owns it, else in a tree of the attempt's own.
+    async fn stage(
+        &self,
+        base: &Snapshot,
+        row: &TableRow,
+        staged: &StagedType,
+        pinned: Table,
+        attempt: &Attempt,
+    ) -> Result<TableChange> {
+        let place = Place::of(base, row.id, pinned, &self.store, attempt).await?;
+        let table = place.table();
         let (rows, before) = (staged.rows, row.row_count);
         let replaced = self.validator.replaced.get(&row.id).copied().unwrap_or_default();
         let files = staged.files.clone();
         let (change, updated, deleted) = match self.validator.mode {
-            LoadMode::Append => (base.stage_append(files, attempt.mark()), 0, 0),
-            LoadMode::Overwrite => (base.stage_overwrite(files, attempt.mark()), 0, before),
+            LoadMode::Append => (table.stage_append(files, attempt.mark()), 0, 0),
+            LoadMode::Overwrite => (table.stage_overwrite(files, attempt.mark()), 0, before),
             // Validation has proven that no id is there yet, so this is an append.
-            LoadMode::Merge if replaced == 0 => (base.stage_append(files, attempt.mark()), 0, 0),
+            LoadMode::Merge if replaced == 0 => (table.stage_append(files, attempt.mark()), 0, 0),
             LoadMode::Merge => {
                 let request = ScanRequest { ordered: ScanOrder::Physical, ..ScanRequest::default() };
-                let rows = base.scan_staged(&staged.files, request).await?;
-                (base.stage_upsert(rows, KEY_COLUMN, attempt.mark()).await?, replaced, 0)
+                let rows = table.scan_staged(&staged.files, request).await?;
+                (table.stage_upsert(rows, KEY_COLUMN, attempt.mark()).await?, replaced, 0)
             }
         };
         let inserted = rows - updated;
         let rows_after = before - deleted + inserted;
-        Ok(TableChange { table: row.id, base, staged: change, inserted, updated, deleted, rows_after })
+        let staged = place.stage(change).await?;
+        Ok(TableChange { table: row.id, staged, inserted, updated, deleted, rows_after })
     }
+}
+
+fn moved(base: &Snapshot, member: String, expected: String, actual: String) -> EngineError {
+    EngineError::Moved { branch: base.branch_name().clone(), member, expected, actual }
 }
 
 fn row_of(base: &Snapshot, id: TableId) -> Result<&TableRow> {

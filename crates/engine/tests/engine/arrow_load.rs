@@ -173,26 +173,27 @@ async fn columns_that_do_not_fit_are_refused_before_data() {
     let (_root, graph) = graph(SPEC).await;
     let mut load = graph.begin_load(request(LoadMode::Append)).await.unwrap();
     let ints: ArrayRef = Arc::new(Int32Array::from(vec![1]));
-    let mut refused = |type_name: &str, columns: Vec<(&str, ArrayRef)>| {
-        let failure = load.accept_schema(type_name, &batch(columns).schema()).unwrap_err();
+    let mut refused = async |type_name: &str, columns: Vec<(&str, ArrayRef)>| {
+        let failure = load.accept_schema(type_name, &batch(columns).schema()).await.unwrap_err();
         (failure.problem, failure.message)
     };
-    let (problem, message) = refused("P", vec![("k", texts(&["a"])), ("agee", ints.clone())]);
+    let (problem, message) = refused("P", vec![("k", texts(&["a"])), ("agee", ints.clone())]).await;
     assert!(matches!(problem, Problem::LoadInvalid { column: Some(column), .. } if column == "agee"));
     assert!(message.contains("age I32") && message.contains("kind String"), "{message}");
-    let (problem, message) = refused("P", vec![("age", ints.clone())]);
+    let (problem, message) = refused("P", vec![("age", ints.clone())]).await;
     assert!(matches!(problem, Problem::LoadInvalid { column: Some(column), .. } if column == "k"));
     assert!(message.contains("needs the column \"k\""), "{message}");
-    let (problem, _) = refused("Knows", vec![("src", texts(&["a"]))]);
+    let (problem, _) = refused("Knows", vec![("src", texts(&["a"]))]).await;
     assert!(matches!(problem, Problem::LoadInvalid { column: Some(column), .. } if column == "dst"));
-    let (problem, message) = refused("P", vec![("k", ints.clone())]);
+    let (problem, message) = refused("P", vec![("k", ints.clone())]).await;
     assert!(matches!(problem, Problem::LoadInvalid { column: Some(column), .. } if column == "k"));
     assert!(message.contains("is String"), "{message}");
-    let (problem, _) = refused("P", vec![("k", texts(&["a"])), ("age", Arc::new(Float64Array::from(vec![1.0])))]);
+    let (problem, _) = refused("P", vec![("k", texts(&["a"])), ("age", Arc::new(Float64Array::from(vec![1.0])))]).await;
     assert!(matches!(problem, Problem::LoadInvalid { column: Some(column), .. } if column == "age"));
-    let (problem, _) = refused("P", vec![("k", texts(&["a"])), ("tags", Arc::new(BooleanArray::from(vec![true])))]);
+    let (problem, _) =
+        refused("P", vec![("k", texts(&["a"])), ("tags", Arc::new(BooleanArray::from(vec![true])))]).await;
     assert!(matches!(problem, Problem::LoadInvalid { column: Some(column), .. } if column == "tags"));
-    let (problem, message) = refused("Nope", vec![("k", texts(&["a"]))]);
+    let (problem, message) = refused("Nope", vec![("k", texts(&["a"]))]).await;
     assert!(matches!(problem, Problem::NotFound { name, .. } if name == "Nope"));
     assert!(message.contains("Knows"), "{message}");
 }
@@ -281,7 +282,7 @@ async fn empty_stream_touches_nothing_even_in_mode_overwrite() {
 async fn batch_of_other_columns_than_declared_is_refused() {
     let (_root, graph) = graph(SPEC).await;
     let mut load = graph.begin_load(request(LoadMode::Append)).await.unwrap();
-    let mut stream = load.accept_schema("P", &batch(vec![("k", texts(&[]))]).schema()).unwrap();
+    let mut stream = load.accept_schema("P", &batch(vec![("k", texts(&[]))]).schema()).await.unwrap();
     let other = batch(vec![("k", arrow::array::new_null_array(&list_type(DataType::Int32), 1))]);
     let failure = load.write(&mut stream, other).await.unwrap_err();
     assert!(matches!(failure.problem, Problem::LoadInvalid { .. }), "{failure:?}");

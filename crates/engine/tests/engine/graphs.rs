@@ -136,9 +136,9 @@ async fn settling_looks_at_every_graph() {
     root.engine.create_graph(create("a", SPEC)).await.unwrap();
     root.engine.create_graph(create("b", SPEC)).await.unwrap();
     let reports = root.engine.settle_all().await;
-    let names: Vec<String> = reports.iter().map(|(name, _)| name.to_string()).collect();
+    let names: Vec<String> = reports.iter().map(|settled| settled.graph.to_string()).collect();
     assert_eq!(names, ["a", "b"]);
-    assert!(reports.into_iter().all(|(_, report)| report.is_ok_and(|report| report.decided.is_empty())));
+    assert!(reports.into_iter().all(|settled| settled.report.is_ok_and(|report| report.decided.is_empty())));
 }
 
 #[tokio::test]

@@ -50,6 +50,7 @@ impl Root {
             clock: Arc::new(SystemClock),
             durability: Durability::Os,
             spill_directory: Some(folder.path().to_owned()),
+            store_hooks: Vec::new(),
         };
         Engine::open(folder.path().join("root").to_str().unwrap(), options).await.unwrap()
     }
@@ -130,7 +131,7 @@ pub(crate) async fn load_batches(
 }
 
 pub(crate) async fn write_batches(load: &mut Load, type_name: &str, batches: &[RecordBatch]) -> Result<(), Failure> {
-    let mut stream = load.accept_schema(type_name, &batches[0].schema())?;
+    let mut stream = load.accept_schema(type_name, &batches[0].schema()).await?;
     for batch in batches {
         load.write(&mut stream, batch.clone()).await?;
     }

@@ -76,11 +76,6 @@ impl Stored {
             panic!("another writer")
         };
         let publication = Publication {
-            kind: PublicationKind::Commit,
-            operation_id,
-            digest: "2".repeat(64),
-            attempt_id,
-            preconditions: Vec::new(),
             commit: Some(CommitRow {
                 id: CommitId(Ulid::new()),
                 parents: vec![base.head()],
@@ -90,12 +85,11 @@ impl Stored {
                 time_ms: base.head_commit().time_ms + 1,
                 kind: CommitKind::Load,
                 operation_id,
+                schema_hash: base.schema_hash().to_owned(),
                 counts: Vec::new(),
             }),
             pins: vec![PinChange { table, tree: row.tree, version: grown.version(), row_count }],
-            unsettled_added: Vec::new(),
-            unsettled_removed: Vec::new(),
-            recovery: None,
+            ..Publication::new(PublicationKind::Commit, operation_id, "2".repeat(64), attempt_id)
         };
         let staged = self.catalog.stage(&base, &publication).await.unwrap();
         let PublishOutcome::Published(_) = self.catalog.publish(staged).await.unwrap() else { panic!("lost") };

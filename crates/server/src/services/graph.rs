@@ -118,7 +118,7 @@ fn encode(info: &GraphInfo) -> wire::Graph {
         create_time: Some(convert::timestamp(info.created_ms)),
         head: info.head.to_string(),
         schema_hash: info.schema_hash.clone(),
-        // The engine does not tell it; 0 is unset.
-        storage_format: 0,
+        // A graph of another format is refused when it is opened.
+        storage_format: omnigraph_engine::STORAGE_FORMAT,
     }
 }

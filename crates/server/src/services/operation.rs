@@ -1,13 +1,14 @@
 //! OperationService: what became of writes.
 
-use omnigraph_engine::{Graph, OperationState};
+use omnigraph_engine::{Graph, OperationState, RecoveredTable, RecoveryInfo, RecoveryOutcome};
 use omnigraph_flight::{convert, refuse};
-use omnigraph_types::{BranchName, Effect, Failure, OperationId, Phase, Problem};
+use omnigraph_types::{BranchName, Effect, Failure, GraphVersion, OperationId, Phase, Problem};
 use omnigraph_wire::v1 as wire;
 use omnigraph_wire::v1::operation_service_server::OperationService;
 use tonic::{Request, Response, Status, async_trait};
 
-use super::{Api, open, refuse_call};
+use super::{Api, open};
+use crate::page::{PageScope, page_size};
 
 #[async_trait]
 impl OperationService for Api {
@@ -20,13 +21,13 @@ impl OperationService for Api {
 
     async fn list_recoveries(
         &self,
-        _: Request<wire::ListRecoveriesRequest>,
+        request: Request<wire::ListRecoveriesRequest>,
     ) -> Result<Response<wire::ListRecoveriesResponse>, Status> {
-        refuse_call("ListRecoveries")
+        self.recoveries(request).await.map(Response::new).map_err(refuse)
     }
 
-    async fn recover(&self, _: Request<wire::RecoverRequest>) -> Result<Response<wire::RecoverResponse>, Status> {
-        refuse_call("Recover")
+    async fn recover(&self, request: Request<wire::RecoverRequest>) -> Result<Response<wire::RecoverResponse>, Status> {
+        self.recover(request).await.map(Response::new).map_err(refuse)
     }
 }
 
@@ -41,6 +42,37 @@ impl Api {
         let graph = self.graph(&context, &request.graph).await?;
         let state = graph.operation(&branch, id).await?;
         Ok(wire::GetOperationResponse { operation: Some(encode(&graph, &branch, id, state)) })
+    }
+
+    async fn recoveries(
+        &self,
+        request: Request<wire::ListRecoveriesRequest>,
+    ) -> Result<wire::ListRecoveriesResponse, Failure> {
+        let (context, request) = open(request)?;
+        let branch = convert::branch_name("branch", &request.branch)?;
+        let scope = PageScope { call: "ListRecoveries", fields: &[&request.graph, &request.branch] };
+        let before = scope.cursor(&request.page_token)?;
+        let refused = |_| convert::invalid("page_token", "page_token is not one that this list gave");
+        let before = before.map(|version| version.parse().map(GraphVersion).map_err(refused)).transpose()?;
+        let size = page_size(request.page_size, self.engine.limits());
+        let graph = self.graph(&context, &request.graph).await?;
+        // One more than the page tells whether another page follows.
+        let mut recoveries = graph.list_recoveries(&branch, before, size.saturating_add(1)).await?;
+        let more = recoveries.len() > size;
+        recoveries.truncate(size);
+        let last = recoveries.last().filter(|_| more);
+        Ok(wire::ListRecoveriesResponse {
+            next_page_token: last.map(|info| scope.token(&info.version.to_string())).unwrap_or_default(),
+            recoveries: recoveries.iter().map(|info| encode_recovery(&branch, info)).collect(),
+        })
+    }
+
+    async fn recover(&self, request: Request<wire::RecoverRequest>) -> Result<wire::RecoverResponse, Failure> {
+        let (context, request) = open(request)?;
+        let branch = convert::branch_name("branch", &request.branch)?;
+        let graph = self.graph(&context, &request.graph).await?;
+        let recoveries = graph.recover(&branch, Some(context.deadline())).await?;
+        Ok(wire::RecoverResponse { recoveries: recoveries.iter().map(|info| encode_recovery(&branch, info)).collect() })
     }
 }
 
@@ -60,6 +92,10 @@ fn encode(graph: &Graph, branch: &BranchName, id: OperationId, state: OperationS
             operation.receipt = Some(convert::commit_receipt(graph.name(), &info));
             (wire::OperationState::Committed, None)
         }
+        OperationState::Done { head } => {
+            operation.receipt = Some(convert::head_receipt(id, head));
+            (wire::OperationState::Committed, None)
+        }
         OperationState::RolledBack { reason } => {
             let message = format!("operation {id} was interrupted and undone: {reason}");
             let problem = Problem::OperationRolledBack { operation_id: id, reason };
@@ -70,6 +106,29 @@ fn encode(graph: &Graph, branch: &BranchName, id: OperationId, state: OperationS
     operation.state = code.into();
     operation.error = failure.as_ref().map(omnigraph_wire::to_rpc_status);
     operation
+}
+
+fn encode_recovery(branch: &BranchName, info: &RecoveryInfo) -> wire::Recovery {
+    let table = |table: &RecoveredTable| wire::RecoveredTable {
+        r#type: table.type_name.clone(),
+        from_version: table.from.0,
+        to_version: table.to.0,
+    };
+    let outcome = match info.outcome {
+        RecoveryOutcome::RolledForward => wire::RecoveryOutcome::RolledForward,
+        RecoveryOutcome::RolledBack => wire::RecoveryOutcome::RolledBack,
+        RecoveryOutcome::Settled => wire::RecoveryOutcome::Settled,
+    };
+    wire::Recovery {
+        operation_id: info.operation_id.to_string(),
+        branch: branch.to_string(),
+        writer: info.writer.clone(),
+        actor: info.actor.clone(),
+        outcome: outcome.into(),
+        tables: info.tables.iter().map(table).collect(),
+        create_time: Some(convert::timestamp(info.time_ms)),
+        graph_version: info.version.0,
+    }
 }
 
 fn in_doubt(branch: &BranchName, operation_id: OperationId, reason: String) -> Failure {

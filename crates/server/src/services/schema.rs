@@ -58,7 +58,7 @@ fn describe(snapshot: &GraphSnapshot) -> Result<wire::Schema, Failure> {
     let schema = snapshot.schema();
     let json = schema.to_canonical_json();
     Ok(wire::Schema {
-        source: String::new(),
+        source: schema.to_source(),
         types: contract::types(&json)?,
         contract_json: String::from_utf8_lossy(&json).into_owned(),
         hash: schema.hash().to_string(),

@@ -39,8 +39,7 @@ impl ServerService for Api {
         });
         Ok(Response::new(wire::GetServerInfoResponse {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            // The engine does not tell it; 0 is unset.
-            storage_format: 0,
+            storage_format: omnigraph_engine::STORAGE_FORMAT,
             limits: limits.collect(),
             features: features.collect(),
         }))

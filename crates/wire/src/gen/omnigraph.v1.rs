@@ -1152,32 +1152,18 @@ pub struct CreateBranchRequest {
     /// The new branch's name: UTF-8 without control characters, 1 to 255 bytes.
     #[prost(string, tag = "2")]
     pub branch: ::prost::alloc::string::String,
+    /// Where it starts: at the head of a branch, at a commit, or at a branch as it was at a moment. Unset is the head of `main`.
+    #[prost(message, optional, tag = "3")]
+    pub source: ::core::option::Option<ReadPoint>,
     /// Idempotency key. Minted if empty.
-    #[prost(string, tag = "5")]
+    #[prost(string, tag = "4")]
     pub operation_id: ::prost::alloc::string::String,
-    /// Run only if the source branch's head is still this commit. Empty does not ask.
-    #[prost(string, tag = "6")]
+    /// Run only if the head of the source is still this commit. Empty does not ask.
+    #[prost(string, tag = "5")]
     pub expected_head: ::prost::alloc::string::String,
     /// Check everything and make nothing.
-    #[prost(bool, tag = "7")]
+    #[prost(bool, tag = "6")]
     pub validate_only: bool,
-    /// Where it starts.
-    #[prost(oneof = "create_branch_request::Source", tags = "3, 4")]
-    pub source: ::core::option::Option<create_branch_request::Source>,
-}
-/// Nested message and enum types in `CreateBranchRequest`.
-pub mod create_branch_request {
-    /// Where it starts.
-    #[allow(clippy::all)]
-    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
-    pub enum Source {
-        /// At the head of the branch of this name.
-        #[prost(string, tag = "3")]
-        SourceBranch(::prost::alloc::string::String),
-        /// At the commit of this id.
-        #[prost(string, tag = "4")]
-        SourceCommit(::prost::alloc::string::String),
-    }
 }
 impl ::prost::Name for CreateBranchRequest {
     const NAME: &'static str = "CreateBranchRequest";
@@ -7703,7 +7689,8 @@ pub struct GetOperationRequest {
     /// The graph's name.
     #[prost(string, tag = "1")]
     pub graph: ::prost::alloc::string::String,
-    /// The name of the branch that it was sent for. An operation id counts within its branch.
+    /// The name of the branch that it was sent for. An operation id counts within its branch; that of CreateBranch and DeleteBranch counts
+    /// within `main`.
     #[prost(string, tag = "2")]
     pub branch: ::prost::alloc::string::String,
     /// The operation's id.

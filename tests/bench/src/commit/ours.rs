@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray}
 use arrow::datatypes::{DataType, Field, Schema};
 use arrow::error::ArrowError;
 use omnigraph_engine::{
-    CreateGraph, Durability, Engine, EngineOptions, Graph, LoadMode, LoadRequest, OnConflict, ValidateOnly,
+    CreateGraph, Durability, Engine, EngineOptions, Graph, LoadMode, LoadRequest, OnConflict, StoreHook, ValidateOnly,
 };
 use omnigraph_types::{BranchName, GraphName, Limits, SystemClock};
 
@@ -33,12 +33,17 @@ pub(crate) struct Ours {
 }
 
 impl Ours {
-    pub(crate) async fn open(root: &Path, durability: Durability) -> Result<Self, BenchError> {
+    pub(crate) async fn open(
+        root: &Path,
+        durability: Durability,
+        store_hooks: Vec<Arc<dyn StoreHook>>,
+    ) -> Result<Self, BenchError> {
         let options = EngineOptions {
             limits: Limits::default(),
             clock: Arc::new(SystemClock),
             durability,
             spill_directory: None,
+            store_hooks,
         };
         let engine = Engine::open(&root.to_string_lossy(), options).await;
         let engine = engine.map_err(BenchError::engine("open the root"))?;
@@ -74,7 +79,7 @@ impl Ours {
         let started = Instant::now();
         let mut load = self.graph.begin_load(request).await.map_err(BenchError::engine("begin a load"))?;
         let mut stream =
-            load.accept_schema(type_name, &row.schema()).map_err(BenchError::engine("state the columns"))?;
+            load.accept_schema(type_name, &row.schema()).await.map_err(BenchError::engine("state the columns"))?;
         load.write(&mut stream, row).await.map_err(BenchError::engine("load the row"))?;
         load.finish().await.map_err(BenchError::engine("commit the row"))?;
         Ok(started.elapsed())

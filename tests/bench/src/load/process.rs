@@ -24,14 +24,12 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// The programs given, else those of the release build beside this one, which are brought up to date first if cargo runs this.
+    /// The programs given, else those built beside this one.
     pub(crate) fn find(server: Option<PathBuf>, floor: Option<PathBuf>) -> Result<Self, BenchError> {
         let own = std::env::current_exe().map_err(BenchError::io("find the folder of built programs"))?;
-        let target = own.ancestors().nth(2).unwrap_or(Path::new(".")).to_path_buf();
-        let release = target.join("release");
-        let server = program(server, release.join("omnigraph"), &["--workspace", "--bin", "omnigraph"])?;
-        let built = release.join("examples").join("bare_flight");
-        let floor = program(floor, built, &["--workspace", "--example", "bare_flight"])?;
+        let built = own.parent().unwrap_or(Path::new("."));
+        let server = existing(server.unwrap_or_else(|| built.join("omnigraph")))?;
+        let floor = existing(floor.unwrap_or_else(|| built.join("examples").join("bare_flight")))?;
         Ok(Self { server, floor })
     }
 
@@ -46,21 +44,8 @@ impl Programs {
     }
 }
 
-/// The program given, or the built one.
-fn program(given: Option<PathBuf>, built: PathBuf, build: &[&str]) -> Result<PathBuf, BenchError> {
-    let path = match (given, std::env::var_os("CARGO")) {
-        (Some(path), _) => path,
-        (None, None) => built,
-        (None, Some(cargo)) => {
-            let status = Command::new(cargo).args(["build", "--release"]).args(build).status();
-            let status = status.map_err(BenchError::io("build a program to measure"))?;
-            if !status.success() {
-                return Err(BenchError::BuildFailed { arguments: build.join(" ") });
-            }
-            built
-        }
-    };
-    if path.is_file() { Ok(path) } else { Err(BenchError::ProgramMissing { path, build: build.join(" ") }) }
+fn existing(path: PathBuf) -> Result<PathBuf, BenchError> {
+    if path.is_file() { Ok(path) } else { Err(BenchError::ProgramMissing { path }) }
 }
 
 /// A running server process; dropping it ends the process.

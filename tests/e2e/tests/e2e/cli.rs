@@ -6,6 +6,7 @@ use std::process::{Output, Stdio};
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow::ipc::writer::FileWriter;
+use parquet::arrow::ArrowWriter;
 
 use crate::support::{Server, omnigraph, root, workspace};
 
@@ -90,11 +91,30 @@ impl World {
 
     /// Matches of a pattern that binds `$a`.
     fn count(&self, pattern: &str) -> serde_json::Value {
+        self.count_on("main", pattern)
+    }
+
+    /// Matches of a pattern that binds `$a`, on a branch.
+    fn count_on(&self, branch: &str, pattern: &str) -> serde_json::Value {
         let text = format!("query n() {{ match {{ {pattern} }} return {{ count($a) as n }} }}");
-        self.run(&["query", "airline", "--text", &text, "--output", "json"]).done().json()["rows"][0]["n"].clone()
+        let query = ["query", "airline", "--branch", branch, "--text", &text, "--output", "json"];
+        self.run(&query).done().json()["rows"][0]["n"].clone()
+    }
+
+    /// Runs `omnigraph` with JSON output; it succeeds.
+    fn json(&self, arguments: &[&str]) -> serde_json::Value {
+        self.run(&[arguments, &["--output", "json"]].concat()).done().json()
+    }
+
+    /// Names of the branches, as they are listed.
+    fn branches(&self) -> Vec<String> {
+        let listed = self.json(&["branch", "list", "airline"]);
+        listed["rows"].as_array().unwrap().iter().map(|row| row["branch"].as_str().unwrap().to_owned()).collect()
     }
 }
 
+/// The header line of a file of airports.
+const AIRPORT_COLUMNS: &str = "iata,name,city,state,country,latitude,longitude\n";
 const ROUTES: &[&str] = &["--type", "Route", "--rename", "origin=src", "--rename", "destination=dst"];
 
 #[test]
@@ -133,6 +153,19 @@ fn csv_with_renamed_columns_is_loaded_queried_and_logged() {
     let kinds: Vec<_> = log["rows"].as_array().unwrap().iter().map(|row| row["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["load", "load", "create_graph"]);
     world.run(&["log", "airline", "--limit", "1"]).done().says(&["Route +5,366"]);
+    let before_routes = log["rows"][1].clone();
+    let past = |option: &str, value: &serde_json::Value| {
+        let text = "query n() { match { $a: Airport $b: Airport $a route $b } return { count($a) as n } }";
+        let query = ["query", "airline", "--text", text, "--output", "json", option, value.as_str().unwrap()];
+        world.run(&query).done().json()["rows"][0]["n"].clone()
+    };
+    assert_eq!(past("--at-commit", &before_routes["commit"]), 0);
+    assert_eq!(past("--at-time", &before_routes["time"]), 0);
+    assert_eq!(past("--at-time", &log["rows"][0]["time"]), 5366);
+    world
+        .run(&["query", "airline", "--text", text, "--at-time", "1999-01-01T00:00:00Z"])
+        .fails(1, &["no commit at or before"]);
+    world.run(&["query", "airline", "--text", text, "--at-time", "yesterday"]).fails(2, &["--at-time", "yesterday"]);
     let operation = log["rows"][0]["operation"].as_str().unwrap();
     let commit = log["rows"][0]["commit"].as_str().unwrap();
     assert!(loaded.to_string().contains(operation), "{loaded}");
@@ -141,7 +174,7 @@ fn csv_with_renamed_columns_is_loaded_queried_and_logged() {
 }
 
 #[test]
-fn ndjson_and_arrow_files_are_loaded() {
+fn ndjson_arrow_and_parquet_files_are_loaded() {
     let world = World::with_airline();
     let airport = |code: &str| {
         format!(
@@ -159,6 +192,24 @@ fn ndjson_and_arrow_files_are_loaded() {
     world.run(&["load", "airline", "--type", "Route", path, "--mode", "append"]).done().says(&["Route +1"]);
     world.run(&["load", "airline", "--type", "Route", path, "--mode", "merge"]).done().says(&["Route ~1"]);
     assert_eq!((world.count("$a: Airport"), world.count("$a: Airport $b: Airport $a route $b")), (2.into(), 1.into()));
+    let path = world.files.path().join("routes.parquet");
+    let batch = RecordBatch::try_from_iter(batch.schema().fields().iter().map(|field| field.name().clone()).zip([
+        text("BGO"),
+        text("OSL"),
+        batch.column(2).clone(),
+    ]));
+    write_parquet(&path, &batch.unwrap());
+    let path = path.to_str().unwrap();
+    world.run(&["load", "airline", "--type", "Route", path, "--mode", "append"]).done().says(&["Route +1"]);
+    assert_eq!(world.count("$a: Airport $b: Airport $a route $b"), 2);
+    let cut = world.file("cut.parquet", "PAR1 and no more");
+    world.run(&["load", "airline", "--type", "Route", &cut, "--mode", "append"]).fails(2, &["cut.parquet"]);
+}
+
+fn write_parquet(path: &Path, batch: &RecordBatch) {
+    let mut writer = ArrowWriter::try_new(fs::File::create(path).unwrap(), batch.schema(), None).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
 }
 
 fn write_arrow(path: &Path, batch: &RecordBatch) {
@@ -170,7 +221,7 @@ fn write_arrow(path: &Path, batch: &RecordBatch) {
 #[test]
 fn load_that_fails_tells_what_where_and_what_now() {
     let world = World::with_airline();
-    let header = "iata,name,city,state,country,latitude,longitude\n";
+    let header = AIRPORT_COLUMNS;
     let load = |file: &str, mode: &str| world.run(&["load", "airline", "--type", "Airport", file, "--mode", mode]);
 
     let good = world.file("good.csv", &format!("{header}OSL,Oslo,,,NO,60,11\n"));
@@ -205,4 +256,77 @@ fn other_failures_tell_their_reason_and_exit_code() {
     let mut nobody = omnigraph();
     nobody.args(["log", "airline", "--url", "grpc://127.0.0.1:1"]);
     Told::of(nobody.output().unwrap()).fails(1, &["127.0.0.1:1", "omnigraph serve"]);
+}
+
+#[test]
+fn branches_are_created_listed_loaded_and_deleted() {
+    let world = World::with_airline();
+    let airport = |code: &str| world.file(&format!("{code}.csv"), &format!("{AIRPORT_COLUMNS}{code},x,,,NO,60,11\n"));
+    let load = |branch: &str, code: &str| {
+        let file = airport(code);
+        world.run(&["load", "airline", "--branch", branch, "--type", "Airport", &file, "--mode", "append"]).done();
+    };
+    load("main", "OSL");
+    let first = world.json(&["log", "airline"])["rows"][0].clone();
+    let (commit, time) = (first["commit"].as_str().unwrap(), first["time"].as_str().unwrap());
+    load("main", "BGO");
+    let head = world.json(&["branch", "show", "airline", "main"])["head"].clone();
+    let head = head.as_str().unwrap();
+
+    let created = world.json(&["branch", "create", "airline", "trial", "--expected-head", head]);
+    assert_eq!(
+        (&created["branch"], &created["source"], &created["head"], &created["source_commit"]),
+        (&"trial".into(), &"main".into(), &head.into(), &head.into()),
+        "{created}"
+    );
+    load("trial", "TRD");
+    load("trial", "SVG");
+    assert_eq!((world.count("$a: Airport"), world.count_on("trial", "$a: Airport")), (2.into(), 4.into()));
+
+    world
+        .run(&["branch", "create", "airline", "trial/past", "--from-commit", commit])
+        .done()
+        .says(&["trial/past", commit]);
+    world
+        .run(&["branch", "create", "airline", "tri", "--from", "main", "--at-time", time])
+        .done()
+        .says(&["tri", commit]);
+    world.run(&["branch", "create", "airline", "trial/copy", "--from", "trial"]).done().says(&["trial/copy"]);
+    let counts = ["trial/past", "tri", "trial/copy"].map(|branch| world.count_on(branch, "$a: Airport"));
+    assert_eq!(counts, [1, 1, 4].map(serde_json::Value::from));
+    assert_eq!(world.branches(), ["main", "tri", "trial", "trial/copy", "trial/past"]);
+    world.run(&["branch", "list", "airline"]).done().says(&["main", "trial/past", head]);
+
+    world.run(&["branch", "create", "airline", "trial"]).fails(1, &["BRANCH_EXISTS", "trial", "nothing was made"]);
+    world
+        .run(&["branch", "delete", "airline", "trial", "--expected-head", head])
+        .fails(1, &["HEAD_MISMATCH", head, "nothing was deleted"]);
+    world.run(&["branch", "delete", "airline", "main"]).fails(1, &["INVALID_REQUEST", "main"]);
+    world.run(&["branch", "delete", "airline", "trial"]).done().says(&["deleted", "trial"]);
+    world.run(&["branch", "show", "airline", "trial"]).fails(1, &["BRANCH_NOT_FOUND", "trial"]);
+    world.run(&["log", "airline", "--branch", "trial"]).fails(1, &["BRANCH_NOT_FOUND", "trial"]);
+    world.run(&["branch", "delete", "airline", "trial"]).fails(1, &["BRANCH_NOT_FOUND", "nothing was deleted"]);
+    assert_eq!(world.branches(), ["main", "tri", "trial/copy", "trial/past"]);
+    assert_eq!((world.count("$a: Airport"), world.count_on("trial/copy", "$a: Airport")), (2.into(), 4.into()));
+
+    for command in ["recoveries", "recover"] {
+        assert_eq!(world.json(&[command, "airline", "--branch", "trial/copy"])["rows"], serde_json::json!([]));
+    }
+    let told = world.run(&["recover", "airline"]).done();
+    assert!(told.err.contains("nothing was pending") && told.out.is_empty(), "{told:#?}");
+}
+
+#[test]
+fn branch_request_that_is_sent_again_is_done_once() {
+    let world = World::with_airline();
+    let created = world.json(&["branch", "create", "airline", "trial"]);
+    let operation = created["operation"].as_str().unwrap();
+    let again = world.json(&["branch", "create", "airline", "trial", "--operation-id", operation]);
+    assert_eq!((&again["id"], &again["operation"]), (&created["id"], &created["operation"]));
+    let deleted = world.json(&["branch", "delete", "airline", "trial"]);
+    let operation = deleted["operation"].as_str().unwrap();
+    world.run(&["branch", "create", "airline", "trial"]).done();
+    // The deletion was done; it does not reach the next branch of that name.
+    world.run(&["branch", "delete", "airline", "trial", "--operation-id", operation]).done().says(&["deleted"]);
+    assert_eq!(world.branches(), ["main", "trial"]);
 }

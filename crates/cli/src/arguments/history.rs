@@ -1,0 +1,55 @@
+//! `log`, `operation`, `recoveries` and `recover`: the grammar.
+
+use clap::Args;
+use omnigraph_types::{BranchName, GraphName, OperationId};
+
+use super::parse_id;
+
+/// `log`
+#[derive(Debug, Args)]
+pub(crate) struct LogArguments {
+    /// The graph
+    pub(crate) graph: GraphName,
+    /// The branch
+    #[arg(long, default_value = "main")]
+    pub(crate) branch: BranchName,
+    /// Most commits
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: u32,
+}
+
+/// `operation`
+#[derive(Debug, Args)]
+pub(crate) struct OperationArguments {
+    /// The graph
+    pub(crate) graph: GraphName,
+    /// The operation's id
+    #[arg(value_parser = parse_id::<OperationId>)]
+    pub(crate) operation_id: OperationId,
+    /// The branch that it was sent for
+    #[arg(long, default_value = "main")]
+    pub(crate) branch: BranchName,
+}
+
+/// `recoveries`
+#[derive(Debug, Args)]
+pub(crate) struct RecoveriesArguments {
+    /// The graph
+    pub(crate) graph: GraphName,
+    /// The branch
+    #[arg(long, default_value = "main")]
+    pub(crate) branch: BranchName,
+    /// Most recoveries
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: u32,
+}
+
+/// `recover`
+#[derive(Debug, Args)]
+pub(crate) struct RecoverArguments {
+    /// The graph
+    pub(crate) graph: GraphName,
+    /// The branch
+    #[arg(long, default_value = "main")]
+    pub(crate) branch: BranchName,
+}
