@@ -55,9 +55,13 @@ impl Catalog {
         TreeRef { path: self.paths().manifest(), tree: chain.tree }
     }
 
-    /// The newest version of main: the registry of branches.
+    /// The newest version of main: the registry of branches. `GraphDeleted` if main's chain has ended.
     pub async fn registry(&self) -> Result<Snapshot, CatalogError> {
-        self.newest_of(&self.main_chain()).await
+        let newest = self.newest_of(&self.main_chain()).await?;
+        match newest.state().retired {
+            Some(_) => Err(CatalogError::GraphDeleted(self.name().clone())),
+            None => Ok(newest),
+        }
     }
 
     /// The newest version of a branch by name, proven newest. `BranchNotFound` for a removed one.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use omnigraph_storage::{ObjectPath, Pin, Store};
-use omnigraph_types::{BranchId, Clock, GraphId, GraphVersion, Limits, OperationId, TableVersion};
+use omnigraph_types::{BranchId, Clock, GraphId, GraphName, GraphVersion, Limits, OperationId, TableVersion};
 use sha2::{Digest, Sha256};
 
 use crate::branches::Chain;
@@ -27,6 +27,7 @@ const BRANCHES_KEPT_MAX: usize = 256;
 struct Shared {
     store: Store,
     paths: GraphPaths,
+    name: GraphName,
     graph_id: GraphId,
     main_branch_id: BranchId,
     clock: Arc<dyn Clock>,
@@ -42,11 +43,22 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    pub(crate) fn new(store: Store, ids: (GraphId, BranchId), clock: Arc<dyn Clock>, limits: Arc<Limits>) -> Self {
+    pub(crate) fn new(
+        store: Store,
+        name: GraphName,
+        ids: (GraphId, BranchId),
+        clock: Arc<dyn Clock>,
+        limits: Arc<Limits>,
+    ) -> Self {
         let (graph_id, main_branch_id) = ids;
         let paths = GraphPaths::new(graph_id);
         let newest = Mutex::default();
-        Self { shared: Arc::new(Shared { store, paths, graph_id, main_branch_id, clock, limits, newest }) }
+        Self { shared: Arc::new(Shared { store, paths, name, graph_id, main_branch_id, clock, limits, newest }) }
+    }
+
+    /// The name under which the graph was opened. Another graph may bear it by now.
+    pub fn name(&self) -> &GraphName {
+        &self.shared.name
     }
 
     /// The graph's identity.

@@ -4,7 +4,7 @@
 //! Whoever loses that put learns so as a value and must look again.
 
 use omnigraph_storage::{CommitOutcome, FileWriterOptions, StagedChange, StagedFiles, Store, TransactionMark, TreeRef};
-use omnigraph_types::{GraphVersion, TreeId};
+use omnigraph_types::{BranchName, GraphVersion, TreeId};
 
 use crate::catalog::Catalog;
 use crate::error::CatalogError;
@@ -54,7 +54,10 @@ impl Catalog {
             }
         }
         if base.state().retired.is_some() {
-            return Err(CatalogError::BranchNotFound(base.branch_name().clone()));
+            return Err(match base.branch_name() {
+                BranchName::Main => CatalogError::GraphDeleted(self.name().clone()),
+                name @ BranchName::Named(_) => CatalogError::BranchNotFound(name.clone()),
+            });
         }
         let seen = |_| seen.as_ref().map(|row| format!("published as version {}", row.version));
         publication::check(base.state(), &publication.preconditions, &seen).map_err(CatalogError::Unmet)?;

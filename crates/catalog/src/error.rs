@@ -15,6 +15,9 @@ pub enum CatalogError {
     /// A graph of this name exists.
     #[error("graph {0} exists already")]
     GraphExists(GraphName),
+    /// The graph was deleted; its name may mean another one by now.
+    #[error("graph {0} was deleted")]
+    GraphDeleted(GraphName),
     /// No branch of this name.
     #[error("there is no branch {0:?}")]
     BranchNotFound(BranchName),
@@ -81,6 +84,10 @@ impl CatalogError {
             Self::GraphNotFound(name) => (
                 not_found(Resource::Graph, name.to_string()),
                 format!("there is no graph {name}: create it, or list the graphs there are"),
+            ),
+            Self::GraphDeleted(name) => (
+                not_found(Resource::Graph, name.to_string()),
+                format!("graph {name} was deleted: create it again, or list the graphs there are"),
             ),
             Self::GraphExists(name) => (
                 Problem::AlreadyExists { resource: Resource::Graph, name: name.to_string() },

@@ -10,8 +10,7 @@ use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use omnigraph_storage::{CommitOutcome, PutOutcome, StagedChange, Store, TransactionMark, TreeRef};
 use omnigraph_types::{
-    AttemptId, BranchId, BranchName, Clock, CommitId, GraphId, GraphName, GraphVersion, Limits, OperationId, TableId,
-    TableVersion,
+    AttemptId, BranchId, Clock, CommitId, GraphId, GraphName, GraphVersion, Limits, OperationId, TableId, TableVersion,
 };
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +41,43 @@ enum NameEntry {
     Deleted {
         format: u32,
         graph_id: GraphId,
+        operation_id: OperationId,
+        digest: String,
+        actor: String,
+        deleted_ms: u64,
     },
+}
+
+impl NameEntry {
+    fn operation(&self) -> (OperationId, &str) {
+        match self {
+            Self::Created { operation_id, digest, .. } | Self::Deleted { operation_id, digest, .. } => {
+                (*operation_id, digest)
+            }
+        }
+    }
+}
+
+/// What the same operation did to a name before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Before {
+    /// It made the graph that the name means now, or meant until it was deleted.
+    Created,
+    /// It deleted a graph of this name.
+    Deleted,
+}
+
+/// A request to take a graph's name away.
+#[derive(Debug, Clone)]
+pub struct NameRemoval {
+    /// The graph.
+    pub graph_id: GraphId,
+    /// The operation that deletes it.
+    pub operation_id: OperationId,
+    /// Digest of its request, in hexadecimal.
+    pub digest: String,
+    /// Who asked for it.
+    pub actor: String,
 }
 
 /// One graph of a root.
@@ -108,7 +143,13 @@ impl Graphs {
     pub async fn create(&self, new: NewGraph) -> Result<Catalog, CatalogError> {
         let sequence = match self.newest_entry(&new.name).await? {
             Some((_, entry @ NameEntry::Created { .. })) => return self.answer_existing(&new, entry),
-            Some((sequence, NameEntry::Deleted { .. })) => sequence + 1,
+            Some((sequence, NameEntry::Deleted { .. })) => {
+                // I-8: the operation made a graph that was deleted since; it makes no second one.
+                if self.before(&new.name, new.operation_id, &new.digest).await?.is_some() {
+                    return Err(CatalogError::GraphDeleted(new.name.clone()));
+                }
+                sequence + 1
+            }
             None => 1,
         };
         let graph_id = GraphId(self.clock.mint());
@@ -126,7 +167,7 @@ impl Graphs {
         };
         let bytes = serde_json::to_vec(&entry).map_err(|_| corrupt(&new.name))?;
         match self.store.put_if_absent(&paths::name_entry(&new.name, sequence), Bytes::from(bytes)).await? {
-            PutOutcome::Created => Ok(self.catalog(graph_id, main_branch_id)),
+            PutOutcome::Created => Ok(self.catalog(&new.name, graph_id, main_branch_id)),
             PutOutcome::AlreadyExists => match self.newest_entry(&new.name).await? {
                 Some((_, entry)) => self.answer_existing(&new, entry),
                 None => Err(corrupt(&new.name)),
@@ -142,23 +183,76 @@ impl Graphs {
                 if digest != new.digest {
                     return Err(CatalogError::OperationIdReused { operation_id, first_digest: digest, commit: None });
                 }
-                Ok(self.catalog(graph_id, main_branch_id))
+                Ok(self.catalog(&new.name, graph_id, main_branch_id))
             }
             _ => Err(CatalogError::GraphExists(new.name.clone())),
         }
     }
 
-    fn catalog(&self, graph_id: GraphId, main_branch_id: BranchId) -> Catalog {
-        Catalog::new(self.store.clone(), (graph_id, main_branch_id), self.clock.clone(), self.limits.clone())
+    fn catalog(&self, name: &GraphName, graph_id: GraphId, main_branch_id: BranchId) -> Catalog {
+        let ids = (graph_id, main_branch_id);
+        Catalog::new(self.store.clone(), name.clone(), ids, self.clock.clone(), self.limits.clone())
     }
 
-    /// Opens a graph by name and checks its format.
+    /// What an operation did to a name before, however long ago.
+    async fn before(
+        &self,
+        name: &GraphName,
+        operation_id: OperationId,
+        digest: &str,
+    ) -> Result<Option<Before>, CatalogError> {
+        let entries = stream::iter(self.sequences(name).await?).map(|sequence| self.entry_at(name, sequence));
+        let mut entries = entries.buffered(CONCURRENCY);
+        while let Some(entry) = entries.try_next().await? {
+            let (found, first_digest) = entry.operation();
+            if found != operation_id {
+                continue;
+            }
+            if first_digest != digest {
+                let first_digest = first_digest.to_owned();
+                return Err(CatalogError::OperationIdReused { operation_id, first_digest, commit: None });
+            }
+            return Ok(Some(match entry {
+                NameEntry::Created { .. } => Before::Created,
+                NameEntry::Deleted { .. } => Before::Deleted,
+            }));
+        }
+        Ok(None)
+    }
+
+    /// Whether this very operation has deleted a graph of this name. `OperationIdReused` if it was another request.
+    pub async fn was_deleted_by(
+        &self,
+        name: &GraphName,
+        operation_id: OperationId,
+        digest: &str,
+    ) -> Result<bool, CatalogError> {
+        Ok(self.before(name, operation_id, digest).await? == Some(Before::Deleted))
+    }
+
+    /// Says that a name means its graph no longer, unless it means another graph or none already.
+    pub async fn remove_name(&self, name: &GraphName, removal: &NameRemoval) -> Result<(), CatalogError> {
+        let Some((sequence, NameEntry::Created { graph_id, .. })) = self.newest_entry(name).await? else {
+            return Ok(());
+        };
+        if graph_id != removal.graph_id {
+            return Ok(());
+        }
+        let NameRemoval { graph_id, operation_id, digest, actor } = removal.clone();
+        let deleted_ms = self.clock.wall_ms();
+        let entry = NameEntry::Deleted { format: STORAGE_FORMAT, graph_id, operation_id, digest, actor, deleted_ms };
+        let bytes = serde_json::to_vec(&entry).map_err(|_| corrupt(name))?;
+        // Whoever was quicker has said the same: a graph is deleted once.
+        match self.store.put_if_absent(&paths::name_entry(name, sequence + 1), Bytes::from(bytes)).await? {
+            PutOutcome::Created | PutOutcome::AlreadyExists => Ok(()),
+        }
+    }
+
+    /// Opens a graph by name. Its format is checked by whatever is read of it.
     pub async fn open(&self, name: &GraphName) -> Result<Catalog, CatalogError> {
         match self.newest_entry(name).await? {
             Some((_, NameEntry::Created { graph_id, main_branch_id, .. })) => {
-                let catalog = self.catalog(graph_id, main_branch_id);
-                catalog.newest(&BranchName::Main).await?;
-                Ok(catalog)
+                Ok(self.catalog(name, graph_id, main_branch_id))
             }
             Some((_, NameEntry::Deleted { .. })) | None => Err(CatalogError::GraphNotFound(name.clone())),
         }
@@ -192,11 +286,18 @@ impl Graphs {
     }
 
     async fn newest_entry(&self, name: &GraphName) -> Result<Option<(u64, NameEntry)>, CatalogError> {
+        match self.sequences(name).await?.into_iter().max() {
+            Some(sequence) => Ok(Some((sequence, self.entry_at(name, sequence).await?))),
+            None => Ok(None),
+        }
+    }
+
+    async fn sequences(&self, name: &GraphName) -> Result<Vec<u64>, CatalogError> {
         let children = self.store.list_children(&paths::name_entries(name)).await?;
-        let sequences = children.iter().filter_map(|child| child.strip_suffix(".json")?.parse::<u64>().ok());
-        let Some(sequence) = sequences.max() else {
-            return Ok(None);
-        };
+        Ok(children.iter().filter_map(|child| child.strip_suffix(".json")?.parse::<u64>().ok()).collect())
+    }
+
+    async fn entry_at(&self, name: &GraphName, sequence: u64) -> Result<NameEntry, CatalogError> {
         let object = self.store.get(&paths::name_entry(name, sequence)).await?.ok_or_else(|| corrupt(name))?;
         #[derive(Deserialize)]
         struct FormatStamp {
@@ -206,8 +307,7 @@ impl Graphs {
         if stamp.format != STORAGE_FORMAT {
             return Err(CatalogError::Format { found: stamp.format, supported: STORAGE_FORMAT });
         }
-        let entry = serde_json::from_slice(&object.bytes).map_err(|_| corrupt(name))?;
-        Ok(Some((sequence, entry)))
+        serde_json::from_slice(&object.bytes).map_err(|_| corrupt(name))
     }
 
     /// Everything of a new graph but its name.

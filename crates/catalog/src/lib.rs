@@ -18,7 +18,7 @@ pub use catalog::Catalog;
 pub use chain::{PublishOutcome, StagedPublication};
 pub use error::CatalogError;
 pub use format::STORAGE_FORMAT;
-pub use graphs::{GraphEntry, Graphs, NewGraph, NewTable};
+pub use graphs::{GraphEntry, Graphs, NameRemoval, NewGraph, NewTable};
 pub use paths::GraphPaths;
 pub use publication::{PinChange, Precondition, Publication, Unmet};
 pub use rows::{

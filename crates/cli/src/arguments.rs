@@ -181,6 +181,26 @@ A schema declares node and edge types:
         /// Its name
         name: GraphName,
     },
+    /// Delete a graph with all of its branches and commits
+    #[command(after_help = "\
+Example:
+  omnigraph graph delete airline --confirm airline
+
+Its name is free afterwards. Nothing brings the graph back.")]
+    Delete(DeleteGraphArguments),
+}
+
+/// `graph delete`
+#[derive(Debug, Args)]
+pub(crate) struct DeleteGraphArguments {
+    /// Its name
+    pub(crate) name: GraphName,
+    /// Its name once more
+    #[arg(long, value_name = "NAME")]
+    pub(crate) confirm: GraphName,
+    /// Idempotency key, to send a request again whose answer was lost
+    #[arg(long, value_name = "ULID", value_parser = parse_id::<OperationId>)]
+    pub(crate) operation_id: Option<OperationId>,
 }
 
 /// `graph create`

@@ -33,6 +33,9 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), CliError> {
             graph::create(&Session::open(&global).await?, arguments, schema).await
         }
         Command::Graph(GraphCommand::List) => graph::list(&Session::open(&global).await?).await,
+        Command::Graph(GraphCommand::Delete(arguments)) => {
+            graph::delete(&Session::open(&global).await?, arguments).await
+        }
         Command::Graph(GraphCommand::Show { name }) => graph::show(&Session::open(&global).await?, &name).await,
         Command::Schema(SchemaCommand::Show { graph, branch }) => {
             graph::schema(&Session::open(&global).await?, &graph, branch).await

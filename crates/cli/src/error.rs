@@ -42,13 +42,13 @@ pub(crate) enum CliError {
         /// The operation.
         operation_id: OperationId,
     },
-    /// A branch was not made, or not deleted.
+    /// A branch was not made, or a branch or a graph not deleted.
     #[error("{error}")]
-    Branch {
+    Change {
         /// Why.
         error: ClientError,
         /// What was asked for.
-        change: BranchChange,
+        change: Change,
         /// The operation.
         operation_id: OperationId,
     },
@@ -72,13 +72,15 @@ pub(crate) enum CliError {
     Serve(Box<omnigraph_server::ServeError>),
 }
 
-/// What was to become of a branch.
+/// What was to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BranchChange {
-    /// It was to be made.
-    Create,
-    /// It was to be deleted.
-    Delete,
+pub(crate) enum Change {
+    /// A branch was to be made.
+    CreateBranch,
+    /// A branch was to be deleted.
+    DeleteBranch,
+    /// A graph was to be deleted.
+    DeleteGraph,
 }
 
 /// A load that the server refused, or that broke off.

@@ -14,7 +14,7 @@ use omnigraph_client::ClientError;
 use omnigraph_lang::error::render;
 use omnigraph_types::{Diagnostic, Effect, Failure, Problem, Retry, Violation};
 
-use crate::error::{BranchChange, CliError, FailedLoad, Write};
+use crate::error::{Change, CliError, FailedLoad, Write};
 use crate::input::{Misuse, Place};
 
 /// The whole text that goes to the standard error.
@@ -31,12 +31,13 @@ pub(crate) fn text(error: &CliError) -> String {
             let again = format!("omnigraph graph create ... --operation-id {operation_id}");
             Report::new(error).with_text(text).write(&again, None)
         }
-        CliError::Branch { error, change, operation_id } => {
+        CliError::Change { error, change, operation_id } => {
             let (command, deed) = match change {
-                BranchChange::Create => ("create", "made"),
-                BranchChange::Delete => ("delete", "deleted"),
+                Change::CreateBranch => ("branch create", "made"),
+                Change::DeleteBranch => ("branch delete", "deleted"),
+                Change::DeleteGraph => ("graph delete", "deleted"),
             };
-            let again = format!("omnigraph branch {command} ... --operation-id {operation_id}");
+            let again = format!("omnigraph {command} ... --operation-id {operation_id}");
             Report::new(error).with_deed(deed).write(&again, None)
         }
         CliError::Load(failed) => {

@@ -114,6 +114,24 @@ impl Client {
         Ok((info, Receipt::from_wire(response.receipt, 0)?))
     }
 
+    /// Deletes a graph with everything in it, and tells the operation's id. Sent again, under the same operation id, where its failure says
+    /// that helps.
+    pub async fn delete_graph(&self, graph: &GraphName, operation_id: OperationId) -> Result<OperationId, ClientError> {
+        let message = v1::DeleteGraphRequest {
+            graph: graph.to_string(),
+            confirm: graph.to_string(),
+            operation_id: operation_id.to_string(),
+            validate_only: false,
+        };
+        let response = self
+            .unary(message, Effect::Unknown, |request| {
+                let mut service = limited!(self, GraphServiceClient);
+                async move { service.delete_graph(request).await }
+            })
+            .await?;
+        response.operation_id.parse().map_err(|_| ClientError::Answer { what: "an operation's id" })
+    }
+
     /// One graph.
     pub async fn get_graph(&self, graph: &GraphName) -> Result<GraphInfo, ClientError> {
         let message = v1::GetGraphRequest { graph: graph.to_string() };

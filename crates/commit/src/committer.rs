@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use omnigraph_catalog::{Catalog, Chain};
+use omnigraph_catalog::{Catalog, Chain, RetiredRow};
 use omnigraph_types::{BranchId, BranchName, Clock, Failure, GraphName, Limits, OperationId};
 use tokio::time::Instant;
 
-use crate::branches::{self, BranchOutcome, BranchRequest, BranchSource};
+use crate::branches::{self, BranchOutcome, BranchRequest, BranchSource, GraphOutcome};
 use crate::error::CommitError;
 use crate::failpoint::{FailPoint, FailPoints};
 use crate::gate::BranchGate;
@@ -110,6 +110,16 @@ impl Committer {
     /// Deletes a branch: its chain ends, then its name is free.
     pub async fn delete_branch(&self, request: &BranchRequest) -> Result<BranchOutcome, Failure> {
         branches::delete(self, request).await.map_err(CommitError::into_failure)
+    }
+
+    /// Deletes the graph: main's chain ends, which every server meets. Its name is taken away by whoever owns the names.
+    pub async fn delete_graph(&self, request: &BranchRequest) -> Result<GraphOutcome, Failure> {
+        branches::delete_graph(self, request).await.map_err(CommitError::into_failure)
+    }
+
+    /// Ends the branches of a graph whose main chain has ended.
+    pub async fn end_branches(&self, retired: &RetiredRow) -> Result<(), Failure> {
+        branches::end_branches(self, retired).await.map_err(CommitError::into_failure)
     }
 
     /// What became of an operation.

@@ -83,6 +83,14 @@ fail_points! {
     BranchRemovePublishBefore = "branch_remove.C.before",
     /// The name is given back.
     BranchRemovePublishAfter = "branch_remove.C.after",
+    /// The last version of a graph's main is about to be published.
+    GraphDeletePublishBefore = "graph_delete.C.before",
+    /// The graph is deleted; its branches and its name do not say so yet.
+    GraphDeletePublishAfter = "graph_delete.C.after",
+    /// A branch of a deleted graph is about to be ended.
+    GraphDeleteBranchBefore = "graph_delete.D.before",
+    /// A branch of a deleted graph is ended.
+    GraphDeleteBranchAfter = "graph_delete.D.after",
 }
 
 impl fmt::Display for FailPoint {

@@ -17,7 +17,7 @@ mod settle;
 mod token;
 mod write;
 
-pub use branches::{BranchOutcome, BranchRequest, BranchSource};
+pub use branches::{BranchOutcome, BranchRequest, BranchSource, GraphOutcome};
 pub use committer::{CommitOptions, Committer};
 pub use decide::{Decision, Observation, Owner, PublishedBy, SlotState, decide};
 pub use effect::Effect;

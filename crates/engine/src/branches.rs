@@ -1,12 +1,13 @@
 //! The branches of a graph: create, show, list, delete.
 
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, TryFutureExt, TryStreamExt, stream};
 use omnigraph_catalog::{BranchRow, Chain, Snapshot};
 use omnigraph_commit::{BranchOutcome, BranchRequest, BranchSource, WriteMode};
 use omnigraph_types::{BranchId, BranchName, CommitId, Failure, OperationId};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
+use crate::deletion::on_current;
 use crate::error::{EngineError, Result};
 use crate::graph::{Graph, ReadAt};
 use crate::load::{ValidateOnly, hex};
@@ -88,6 +89,10 @@ fn mode(validate_only: ValidateOnly) -> WriteMode {
 impl Graph {
     /// Creates a branch: what it costs does not depend on what the graph holds.
     pub async fn create_branch(&self, request: CreateBranch) -> Result<BranchReceipt, Failure> {
+        on_current!(self, graph => graph.make_branch(request.clone()))
+    }
+
+    async fn make_branch(&self, request: CreateBranch) -> Result<BranchReceipt, Failure> {
         let CreateBranch { name, source, operation_id, expected_head, validate_only, actor, deadline } = request;
         let operation_id = operation_id.unwrap_or_else(|| OperationId(self.engine().clock.mint()));
         let (source, digest_of_source) = match source {
@@ -110,6 +115,10 @@ impl Graph {
 
     /// Deletes a branch. Branches made from it stay readable; reads of its commits go on as long as they are retained.
     pub async fn delete_branch(&self, request: DeleteBranch) -> Result<BranchReceipt, Failure> {
+        on_current!(self, graph => graph.end_branch(request.clone()))
+    }
+
+    async fn end_branch(&self, request: DeleteBranch) -> Result<BranchReceipt, Failure> {
         let DeleteBranch { name, operation_id, expected_head, validate_only, actor, deadline } = request;
         if name == BranchName::Main {
             let reason = "main is the branch that every graph has: delete the graph instead".to_owned();
@@ -137,7 +146,7 @@ impl Graph {
 
     /// One branch by name.
     pub async fn branch(&self, name: &BranchName) -> Result<BranchInfo, Failure> {
-        Ok(self.show_branch(name).await?)
+        on_current!(self, graph => graph.show_branch(name).map_err(Failure::from))
     }
 
     async fn show_branch(&self, name: &BranchName) -> Result<BranchInfo> {
@@ -150,7 +159,7 @@ impl Graph {
 
     /// Live branches whose names follow `after`, main first, then by name; at most `most`.
     pub async fn list_branches(&self, after: Option<&BranchName>, most: usize) -> Result<Vec<BranchInfo>, Failure> {
-        Ok(self.page_of_branches(after, most).await?)
+        on_current!(self, graph => graph.page_of_branches(after, most).map_err(Failure::from))
     }
 
     async fn page_of_branches(&self, after: Option<&BranchName>, most: usize) -> Result<Vec<BranchInfo>> {

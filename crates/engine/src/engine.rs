@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures::{StreamExt, TryStreamExt, stream};
-use omnigraph_catalog::{Graphs, NewGraph, NewTable, TableKind};
+use omnigraph_catalog::{CatalogError, Graphs, NewGraph, NewTable, TableKind};
 use omnigraph_commit::{CommitOptions, Committer, FailPoints};
 use omnigraph_lang::schema::{ParsedSchema, Schema, parse_schema};
 use omnigraph_storage::{Durability, Store, StoreHook, StoreOptions};
@@ -13,6 +13,7 @@ use omnigraph_types::{Clock, CommitId, Diagnostic, Failure, GraphId, GraphName, 
 use sha2::{Digest, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::deletion::is_graph_gone;
 use crate::error::{EngineError, Result};
 use crate::graph::Graph;
 use crate::load::{Intake, SpillPool, hex};
@@ -76,7 +77,7 @@ pub(crate) struct EngineShared {
     pub(crate) schemas: SchemaCache,
     pub(crate) spill_directory: Option<PathBuf>,
     store: Store,
-    graphs: Graphs,
+    pub(crate) graphs: Graphs,
     failpoints: FailPoints,
     open: Mutex<HashMap<GraphName, Graph>>,
     loads: Arc<Semaphore>,
@@ -178,7 +179,18 @@ impl Engine {
             digest: create_digest(&request.name, &schema.hash),
             actor: request.actor,
         };
-        self.shared.graphs.create(new).await?;
+        match self.shared.graphs.create(new.clone()).await {
+            // The graph that bears the name may have been deleted, and its name not been taken away yet.
+            Err(CatalogError::GraphExists(name)) => match self.graph(&name).await {
+                Err(failure) if is_graph_gone(&failure) => {
+                    self.shared.graphs.create(new).await?;
+                }
+                _ => return Err(CatalogError::GraphExists(name).into()),
+            },
+            made => {
+                made?;
+            }
+        }
         let mut info = self.open_graph(&request.name).await?.info().await?;
         info.warnings = parsed.warnings;
         Ok(info)
@@ -187,8 +199,15 @@ impl Engine {
     /// All graphs, sorted by name.
     pub async fn list_graphs(&self) -> Result<Vec<GraphInfo>, Failure> {
         let entries = self.shared.graphs.list().await.map_err(EngineError::from)?;
-        let infos = stream::iter(entries).map(|entry| async move { self.graph(&entry.name).await?.info().await });
-        infos.buffered(CONCURRENCY).try_collect().await
+        let infos = stream::iter(entries).map(|entry| async move {
+            match async { self.graph(&entry.name).await?.info().await }.await {
+                Ok(info) => Ok(Some(info)),
+                // Deleted since it was listed.
+                Err(failure) if is_graph_gone(&failure) => Ok(None),
+                Err(failure) => Err(failure),
+            }
+        });
+        infos.buffered(CONCURRENCY).try_filter_map(|info| async move { Ok(info) }).try_collect().await
     }
 
     /// One graph by name: `NotFound` if there is none.
@@ -196,9 +215,28 @@ impl Engine {
         Ok(self.open_graph(name).await?)
     }
 
-    async fn open_graph(&self, name: &GraphName) -> Result<Graph> {
-        let open = || self.shared.open.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(graph) = open().get(name) {
+    pub(crate) fn of(shared: Arc<EngineShared>) -> Self {
+        Self { shared }
+    }
+
+    pub(crate) fn shared(&self) -> &EngineShared {
+        &self.shared
+    }
+
+    fn opened(&self) -> MutexGuard<'_, HashMap<GraphName, Graph>> {
+        self.shared.open.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Forgets a graph that is no more; another one may bear its name.
+    pub(crate) fn forget(&self, graph: &Graph) {
+        let mut opened = self.opened();
+        if opened.get(graph.name()).is_some_and(|known| known.id() == graph.id()) {
+            opened.remove(graph.name());
+        }
+    }
+
+    pub(crate) async fn open_graph(&self, name: &GraphName) -> Result<Graph> {
+        if let Some(graph) = self.opened().get(name) {
             return Ok(graph.clone());
         }
         let entry = self.shared.graphs.entry(name).await?;
@@ -211,8 +249,13 @@ impl Engine {
         };
         let committer = Committer::new(catalog.clone(), options);
         let graph = Graph::new(self.shared.clone(), entry, catalog, committer);
+        let newest = graph.catalog().newest_of(&graph.catalog().main_chain()).await?;
+        if let Some(retired) = &newest.state().retired {
+            self.finish_deletion(&graph, retired).await?;
+            return Err(CatalogError::GraphDeleted(name.clone()).into());
+        }
         // One committer per graph and process: the first one in wins.
-        Ok(open().entry(name.clone()).or_insert(graph).clone())
+        Ok(self.opened().entry(name.clone()).or_insert(graph).clone())
     }
 
     /// The names of all graphs.

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use futures::TryFutureExt;
 use omnigraph_catalog::{Catalog, CommitRow, GraphEntry, Snapshot, TableCounts, TableKind};
 use omnigraph_commit::{Committer, OperationState as CommitState};
 use omnigraph_types::{BranchName, CommitId, Failure, GraphId, GraphName, GraphVersion, OperationId};
 
-use crate::engine::{EngineShared, GraphInfo};
-use crate::error::{EngineError, Result};
+use crate::deletion::on_current;
+use crate::engine::{Engine, EngineShared, GraphInfo};
+use crate::error::Result;
 use crate::load::{Load, LoadBase, LoadMode, LoadParts, LoadRequest};
 use crate::schema::GraphSchema;
 use crate::snapshot::{GraphSnapshot, TypeKind};
@@ -169,6 +171,10 @@ impl Graph {
 
     /// The graph as it is shown. Warnings are those of its schema's text and told only when it is created.
     pub async fn info(&self) -> Result<GraphInfo, Failure> {
+        on_current!(self, graph => graph.describe_graph().map_err(Failure::from))
+    }
+
+    async fn describe_graph(&self) -> Result<GraphInfo> {
         let newest = self.newest(&BranchName::Main).await?;
         Ok(GraphInfo {
             name: self.name().clone(),
@@ -183,7 +189,7 @@ impl Graph {
 
     /// Pins one commit for reading.
     pub async fn snapshot(&self, at: &ReadAt) -> Result<GraphSnapshot, Failure> {
-        Ok(self.pin(at).await?)
+        on_current!(self, graph => graph.pin(at).map_err(Failure::from))
     }
 
     async fn pin(&self, at: &ReadAt) -> Result<GraphSnapshot> {
@@ -199,7 +205,7 @@ impl Graph {
 
     /// Begins a load: takes one of the permits for loads and, for an overwrite, captures its base.
     pub async fn begin_load(&self, request: LoadRequest) -> Result<Load, Failure> {
-        Ok(self.open_load(request).await?)
+        on_current!(self, graph => graph.open_load(request.clone()).map_err(Failure::from))
     }
 
     async fn open_load(&self, request: LoadRequest) -> Result<Load> {
@@ -229,8 +235,11 @@ impl Graph {
 
     /// One commit by id.
     pub async fn commit(&self, id: CommitId) -> Result<CommitInfo, Failure> {
-        let row = self.shared.catalog.commit(id).await.map_err(EngineError::from)?;
-        Ok(self.describe(row).await?)
+        on_current!(self, graph => graph.find_commit(id).map_err(Failure::from))
+    }
+
+    async fn find_commit(&self, id: CommitId) -> Result<CommitInfo> {
+        self.describe(self.shared.catalog.commit(id).await?).await
     }
 
     /// Commits of a branch, newest first, beginning after `after` or at the head.
@@ -240,7 +249,16 @@ impl Graph {
         after: Option<CommitId>,
         most: usize,
     ) -> Result<Vec<CommitInfo>, Failure> {
-        let rows = self.shared.catalog.list_commits(branch, after, most).await.map_err(EngineError::from)?;
+        on_current!(self, graph => graph.page_of_commits(branch, after, most).map_err(Failure::from))
+    }
+
+    async fn page_of_commits(
+        &self,
+        branch: &BranchName,
+        after: Option<CommitId>,
+        most: usize,
+    ) -> Result<Vec<CommitInfo>> {
+        let rows = self.shared.catalog.list_commits(branch, after, most).await?;
         let mut commits = Vec::with_capacity(rows.len());
         for row in rows {
             commits.push(self.describe(row).await?);
@@ -250,6 +268,10 @@ impl Graph {
 
     /// What became of an operation on a branch.
     pub async fn operation(&self, branch: &BranchName, id: OperationId) -> Result<OperationState, Failure> {
+        on_current!(self, graph => graph.operation_state(branch, id).map_err(Failure::from))
+    }
+
+    async fn operation_state(&self, branch: &BranchName, id: OperationId) -> Result<OperationState> {
         Ok(match self.shared.committer.operation(branch, id).await? {
             CommitState::Unknown => OperationState::Unknown,
             CommitState::InProgress => OperationState::InProgress,
@@ -266,6 +288,10 @@ impl Graph {
 
     pub(crate) fn engine(&self) -> &EngineShared {
         &self.shared.engine
+    }
+
+    pub(crate) fn whole_engine(&self) -> Engine {
+        Engine::of(self.shared.engine.clone())
     }
 
     pub(crate) fn committer(&self) -> &Committer {

@@ -3,6 +3,7 @@
 #![allow(clippy::result_large_err)]
 
 mod branches;
+mod deletion;
 mod engine;
 mod error;
 mod graph;
@@ -12,6 +13,7 @@ mod schema;
 mod snapshot;
 
 pub use branches::{BranchInfo, BranchReceipt, CreateBranch, DeleteBranch};
+pub use deletion::DeleteGraph;
 pub use engine::{CreateGraph, Engine, EngineOptions, GraphInfo};
 pub use graph::{CommitInfo, Graph, OperationState, ReadAt, TypeCounts};
 pub use load::{Load, LoadMode, LoadOutcome, LoadReceipt, LoadRequest, OnConflict, TypeStream, ValidateOnly};

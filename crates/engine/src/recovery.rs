@@ -1,13 +1,14 @@
 //! Settling what interrupted writes left: at open, on request, and now and then.
 
-use futures::{StreamExt, stream};
-use omnigraph_catalog::{BranchRow, Chain, PublicationKind, RecoveryRow, Snapshot};
+use futures::{StreamExt, TryFutureExt, stream};
+use omnigraph_catalog::{BranchRow, CatalogError, Chain, PublicationKind, RecoveryRow, Snapshot};
 use omnigraph_commit::SettleReport;
 use omnigraph_types::{BranchName, Failure, GraphName, GraphVersion, OperationId, TableVersion};
 use tokio::time::Instant;
 
+use crate::deletion::{is_graph_gone, on_current};
 use crate::engine::Engine;
-use crate::error::Result;
+use crate::error::{EngineError, Result};
 use crate::graph::Graph;
 
 /// Branches of a graph settled at once.
@@ -97,7 +98,7 @@ impl Graph {
         before: Option<GraphVersion>,
         most: usize,
     ) -> Result<Vec<RecoveryInfo>, Failure> {
-        Ok(self.recoveries(branch, before, most).await?)
+        on_current!(self, graph => graph.recoveries(branch, before, most).map_err(Failure::from))
     }
 
     async fn recoveries(
@@ -114,7 +115,7 @@ impl Graph {
 
     /// Settles a branch now, and tells what was decided.
     pub async fn recover(&self, branch: &BranchName, deadline: Option<Instant>) -> Result<Vec<RecoveryInfo>, Failure> {
-        Ok(self.settle_and_tell(branch, deadline).await?)
+        on_current!(self, graph => graph.settle_and_tell(branch, deadline).map_err(Failure::from))
     }
 
     async fn settle_and_tell(&self, branch: &BranchName, deadline: Option<Instant>) -> Result<Vec<RecoveryInfo>> {
@@ -136,6 +137,15 @@ impl Graph {
         let told = |branch, report| BranchSettled { graph: self.name().clone(), branch, report };
         let registry = match self.catalog().registry().await {
             Ok(registry) => registry,
+            Err(CatalogError::GraphDeleted(_)) => {
+                // Opening the name again finishes the deletion.
+                let engine = self.whole_engine();
+                engine.forget(self);
+                return match engine.open_graph(self.name()).await.map_err(EngineError::failure) {
+                    Err(failure) if !is_graph_gone(&failure) => vec![told(BranchName::Main, Err(failure))],
+                    _ => Vec::new(),
+                };
+            }
             Err(error) => return vec![told(BranchName::Main, Err(error.failure()))],
         };
         let live = registry.state().branches.values().filter(|row| row.removed_ms.is_none());
@@ -162,6 +172,8 @@ impl Engine {
         let settled = stream::iter(entries).map(|name| async move {
             match self.graph(&name).await {
                 Ok(graph) => graph.settle_all().await,
+                // Deleted, and its name taken away just now.
+                Err(failure) if is_graph_gone(&failure) => Vec::new(),
                 Err(failure) => {
                     vec![BranchSettled { graph: name, branch: BranchName::Main, report: Err(failure) }]
                 }

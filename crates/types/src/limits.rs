@@ -85,7 +85,7 @@ limits! {
     /// How far back an unknown operation id may lie.
     operation_id_behind_ms = 691_200_000 "milliseconds",
     /// Bytes of one load's fingerprints and partition buffers kept in memory; more are spilled to local disk.
-    load_memory_bytes_max = 134_217_728 "bytes",
+    load_memory_bytes_max = 33_554_432 "bytes",
     /// Rows of one load in merge mode.
     merge_rows_max = 1_000_000 "rows",
     /// Rows of one staged data file.

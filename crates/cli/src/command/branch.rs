@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::graph::time;
 use super::{Session, pages};
 use crate::arguments::{BranchCommand, CreateBranchArguments, DeleteBranchArguments};
-use crate::error::{BranchChange, CliError};
+use crate::error::{Change, CliError};
 use crate::output::{print_list, print_record};
 
 /// Runs one of the commands.
@@ -29,7 +29,7 @@ async fn create(session: &Session, arguments: CreateBranchArguments) -> Result<(
         operation_id,
         expected_head: arguments.expected_head,
     };
-    let failed = |error| CliError::Branch { error, change: BranchChange::Create, operation_id };
+    let failed = |error| CliError::Change { error, change: Change::CreateBranch, operation_id };
     let info = session.client.create_branch(branch).await.map_err(failed)?;
     let mut fields = fields(&info);
     fields.push(("operation", json!(operation_id.to_string())));
@@ -66,7 +66,7 @@ async fn delete(session: &Session, arguments: DeleteBranchArguments) -> Result<(
         operation_id,
         expected_head: arguments.expected_head,
     };
-    let failed = |error| CliError::Branch { error, change: BranchChange::Delete, operation_id };
+    let failed = |error| CliError::Change { error, change: Change::DeleteBranch, operation_id };
     let operation_id = session.client.delete_branch(branch).await.map_err(failed)?;
     let fields =
         [("outcome", json!("deleted")), ("branch", json!(name)), ("operation", json!(operation_id.to_string()))];

@@ -6,8 +6,8 @@ use omnigraph_types::{BranchName, GraphName};
 use serde_json::{Value, json};
 
 use super::{Session, pages};
-use crate::arguments::CreateArguments;
-use crate::error::CliError;
+use crate::arguments::{CreateArguments, DeleteGraphArguments};
+use crate::error::{Change, CliError};
 use crate::output::{Output, print_list, print_record};
 
 /// Makes a graph.
@@ -26,6 +26,21 @@ pub(crate) async fn list(session: &Session) -> Result<(), CliError> {
     let row = |graph: &GraphInfo| vec![json!(graph.name), json!(graph.head.to_string()), json!(time(graph.created_ms))];
     let rows: Vec<Vec<Value>> = graphs.iter().map(row).collect();
     session.print(|out| print_list(session.output, &["graph", "head", "created"], &rows, out))
+}
+
+/// Deletes a graph.
+pub(crate) async fn delete(session: &Session, arguments: DeleteGraphArguments) -> Result<(), CliError> {
+    let DeleteGraphArguments { name, confirm, operation_id } = arguments;
+    if confirm != name {
+        return Err(CliError::usage(format!(
+            "--confirm is {confirm}, and the graph is {name}: give its name once more"
+        )));
+    }
+    let operation_id = operation_id.unwrap_or_else(Client::mint_operation_id);
+    let failed = |error| CliError::Change { error, change: Change::DeleteGraph, operation_id };
+    let operation_id = session.client.delete_graph(&name, operation_id).await.map_err(failed)?;
+    let fields = [("deleted", json!(name)), ("operation", json!(operation_id.to_string()))];
+    session.print(|out| print_record(session.output, &fields, out))
 }
 
 /// Shows one graph.

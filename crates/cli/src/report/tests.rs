@@ -63,19 +63,19 @@ fn open_outcome_tells_how_to_send_again_and_how_to_ask() {
 
 #[test]
 fn branch_that_was_not_made_tells_the_operation_to_send_again() {
-    let branch = |problem, message, change| CliError::Branch {
+    let branch = |problem, message, change| CliError::Change {
         error: failed(problem, message),
         change,
         operation_id: OPERATION.parse().unwrap(),
     };
     let contention = Problem::CommitContention { attempts: 64, winner: None };
-    insta::assert_snapshot!(text(&branch(contention, "other writers won", BranchChange::Create)), @r"
+    insta::assert_snapshot!(text(&branch(contention, "other writers won", Change::CreateBranch)), @r"
     COMMIT_CONTENTION: other writers won
       attempts  64
     next: nothing was made; send it again: omnigraph branch create ... --operation-id 01JZ8Q6Y3V5B7N9D1F3H5K7M9P
     ");
     let missing = Problem::NotFound { resource: Resource::Branch, name: "trial".to_owned() };
-    insta::assert_snapshot!(text(&branch(missing, "there is no branch trial", BranchChange::Delete)), @r"
+    insta::assert_snapshot!(text(&branch(missing, "there is no branch trial", Change::DeleteBranch)), @r"
     BRANCH_NOT_FOUND: there is no branch trial
     next: nothing was deleted
     ");

@@ -4,15 +4,18 @@
 //! pool owns all sets of one load, so one budget bounds them together and the largest set gives way first. Reading goes slice by slice,
 //! where a slice is some partitions, or a part of one, with a bounded number of records.
 //!
-//! Invariants: records of one set come back slice by slice in the order they were pushed; the pool's buffers hold at most its budget
+//! Buffers are made of blocks that the sets of a pool share and that are given back to nobody else before the pool goes: memory taken and
+//! freed in turn would scatter over the allocator's arenas, and grow with the length of a load.
+//!
+//! Invariants: records of one set come back slice by slice in the order they were pushed; the pool's blocks are worth at most its budget
 //! once `relieve` returned; dropping the pool frees memory and disk.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::error::{EngineError, Result};
 
@@ -22,6 +25,8 @@ const PARTITIONS: usize = 64;
 const PARTITION_BITS: u32 = PARTITIONS.trailing_zeros();
 /// Bytes of one record: 16 of the fingerprint, 8 of the tag.
 const RECORD_BYTES: usize = 24;
+/// Bytes of one block of a buffer.
+const BLOCK_BYTES: usize = RECORD_BYTES * 512;
 /// Bytes read from a spill file at once.
 const READ_BYTES: usize = RECORD_BYTES * 8_192;
 /// Bytes that a map's entry of one record is reckoned to take while a slice is worked on.
@@ -71,24 +76,61 @@ struct Extent {
     bytes: usize,
 }
 
+/// Blocks of memory that the sets of one pool share.
+#[derive(Debug, Default)]
+struct Blocks {
+    free: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Blocks {
+    fn free(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        self.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn take(&self) -> Vec<u8> {
+        self.free().pop().unwrap_or_else(|| Vec::with_capacity(BLOCK_BYTES))
+    }
+
+    fn give(&self, blocks: impl Iterator<Item = Vec<u8>>) {
+        let mut free = self.free();
+        free.extend(blocks.map(|mut block| {
+            block.clear();
+            block
+        }));
+    }
+}
+
 #[derive(Debug, Default)]
 struct Partition {
-    buffer: Vec<u8>,
+    /// All but the last are full.
+    buffer: Vec<Vec<u8>>,
     extents: Vec<Extent>,
     records: u64,
 }
 
 /// One set of records.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct FingerprintSet {
+    blocks: Arc<Blocks>,
     partitions: Vec<Partition>,
     file: Option<Mutex<File>>,
     file_bytes: u64,
+    /// Bytes of the blocks that it holds.
     buffered: u64,
     records: u64,
 }
 
+impl Drop for FingerprintSet {
+    fn drop(&mut self) {
+        self.blocks.give(self.partitions.iter_mut().flat_map(|partition| partition.buffer.drain(..)));
+    }
+}
+
 impl FingerprintSet {
+    fn new(blocks: Arc<Blocks>) -> Self {
+        Self { blocks, partitions: Vec::new(), file: None, file_bytes: 0, buffered: 0, records: 0 }
+    }
+
     /// Records pushed.
     pub(crate) fn len(&self) -> u64 {
         self.records
@@ -105,9 +147,17 @@ impl FingerprintSet {
             self.partitions.resize_with(PARTITIONS, Partition::default);
         }
         let partition = &mut self.partitions[partition_of(fingerprint)];
-        partition.buffer.extend_from_slice(&Record { fingerprint, tag }.to_bytes());
+        let record = Record { fingerprint, tag }.to_bytes();
+        match partition.buffer.last_mut().filter(|block| block.len() < BLOCK_BYTES) {
+            Some(block) => block.extend_from_slice(&record),
+            None => {
+                let mut block = self.blocks.take();
+                block.extend_from_slice(&record);
+                partition.buffer.push(block);
+                self.buffered += BLOCK_BYTES as u64;
+            }
+        }
         partition.records += 1;
-        self.buffered += RECORD_BYTES as u64;
         self.records += 1;
     }
 
@@ -115,7 +165,7 @@ impl FingerprintSet {
         self.partitions.get(partitions.clone()).map_or(0, |some| some.iter().map(|partition| partition.records).sum())
     }
 
-    /// Writes all buffers to the file and keeps none.
+    /// Writes all buffers to the file and gives their blocks back.
     fn spill(&mut self, directory: &Option<PathBuf>) -> io::Result<()> {
         if self.file.is_none() {
             let file = match directory {
@@ -131,10 +181,14 @@ impl FingerprintSet {
             if partition.buffer.is_empty() {
                 continue;
             }
-            file.write_all(&partition.buffer)?;
-            partition.extents.push(Extent { offset: self.file_bytes, bytes: partition.buffer.len() });
-            self.file_bytes += partition.buffer.len() as u64;
-            partition.buffer = Vec::new();
+            let mut bytes = 0;
+            for block in &partition.buffer {
+                file.write_all(block)?;
+                bytes += block.len();
+            }
+            partition.extents.push(Extent { offset: self.file_bytes, bytes });
+            self.file_bytes += bytes as u64;
+            self.blocks.give(partition.buffer.drain(..));
         }
         self.buffered = 0;
         Ok(())
@@ -161,7 +215,7 @@ impl FingerprintSet {
                     done += block.len();
                 }
             }
-            visit(&partition.buffer);
+            partition.buffer.iter().for_each(|block| visit(block));
         }
         Ok(())
     }
@@ -196,6 +250,7 @@ pub(crate) struct SetId(usize);
 /// All fingerprint sets of one load, under one budget.
 #[derive(Debug)]
 pub(crate) struct SpillPool {
+    blocks: Arc<Blocks>,
     sets: Vec<FingerprintSet>,
     directory: Option<PathBuf>,
     bytes_max: u64,
@@ -204,18 +259,18 @@ pub(crate) struct SpillPool {
 impl SpillPool {
     /// An empty pool that keeps at most `bytes_max` of buffers and spills below `directory`, or where the system keeps temporary files.
     pub(crate) fn new(directory: Option<PathBuf>, bytes_max: u64) -> Self {
-        Self { sets: Vec::new(), directory, bytes_max }
+        Self { blocks: Arc::default(), sets: Vec::new(), directory, bytes_max }
     }
 
     /// A new, empty set.
     pub(crate) fn add(&mut self) -> SetId {
-        self.sets.push(FingerprintSet::default());
+        self.sets.push(FingerprintSet::new(self.blocks.clone()));
         SetId(self.sets.len() - 1)
     }
 
     /// Frees a set; it is empty afterwards.
     pub(crate) fn clear(&mut self, id: SetId) {
-        self.sets[id.0] = FingerprintSet::default();
+        self.sets[id.0] = FingerprintSet::new(self.blocks.clone());
     }
 
     /// One set.
@@ -284,7 +339,7 @@ impl SpillPool {
         held: &[SetId],
         work: impl Fn(&SliceReader<'_>) -> io::Result<Vec<Record>> + Sync,
     ) -> Result<SetId> {
-        let out = Mutex::new(FingerprintSet::default());
+        let out = Mutex::new(FingerprintSet::new(self.blocks.clone()));
         self.for_each_slice(held, |slice| {
             let records = work(slice)?;
             let mut out = out.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

@@ -1,7 +1,7 @@
 //! BranchService: the branches of a graph. Merges are declared and not offered.
 
 use futures::stream::BoxStream;
-use omnigraph_engine::{BranchInfo, CreateBranch, DeleteBranch, Graph, ValidateOnly};
+use omnigraph_engine::{BranchInfo, CreateBranch, DeleteBranch, Graph};
 use omnigraph_flight::{convert, refuse};
 use omnigraph_types::Failure;
 use omnigraph_wire::v1 as wire;
@@ -58,10 +58,6 @@ impl BranchService for Api {
     }
 }
 
-fn validate_only(is_asked: bool) -> ValidateOnly {
-    if is_asked { ValidateOnly::Yes } else { ValidateOnly::No }
-}
-
 impl Api {
     async fn create_branch(
         &self,
@@ -74,7 +70,7 @@ impl Api {
             source: convert::read_point("source", request.source)?,
             operation_id: convert::operation_id(&request.operation_id)?,
             expected_head: convert::expected_head(&request.expected_head)?,
-            validate_only: validate_only(request.validate_only),
+            validate_only: convert::validate_only(request.validate_only),
             actor: context.actor().to_owned(),
             deadline: Some(context.deadline()),
         };
@@ -124,7 +120,7 @@ impl Api {
             name: convert::branch_name("branch", &request.branch)?,
             operation_id: convert::operation_id(&request.operation_id)?,
             expected_head: convert::expected_head(&request.expected_head)?,
-            validate_only: validate_only(request.validate_only),
+            validate_only: convert::validate_only(request.validate_only),
             actor: context.actor().to_owned(),
             deadline: Some(context.deadline()),
         };

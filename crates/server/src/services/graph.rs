@@ -1,6 +1,6 @@
 //! GraphService: graphs are made and told about.
 
-use omnigraph_engine::{CreateGraph, Engine, GraphInfo, OperationState};
+use omnigraph_engine::{CreateGraph, DeleteGraph, Engine, GraphInfo, OperationState};
 use omnigraph_flight::{convert, refuse};
 use omnigraph_types::{BranchName, Failure, Problem};
 use omnigraph_wire::v1 as wire;
@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tonic::{Request, Response, Status, async_trait};
 
-use super::{Api, not_offered, open, refuse_call};
+use super::{Api, not_offered, open};
 use crate::page::{PageScope, page_size};
 
 const LIST: PageScope<'static> = PageScope { call: "ListGraphs", fields: &[] };
@@ -39,9 +39,9 @@ impl GraphService for Api {
 
     async fn delete_graph(
         &self,
-        _: Request<wire::DeleteGraphRequest>,
+        request: Request<wire::DeleteGraphRequest>,
     ) -> Result<Response<wire::DeleteGraphResponse>, Status> {
-        refuse_call("DeleteGraph")
+        self.delete(request).await.map(Response::new).map_err(refuse)
     }
 }
 
@@ -78,6 +78,22 @@ impl Api {
         let (context, request) = open(request)?;
         let info = self.graph(&context, &request.graph).await?.info().await?;
         Ok(wire::GetGraphResponse { graph: Some(encode(&info)) })
+    }
+
+    async fn delete(&self, request: Request<wire::DeleteGraphRequest>) -> Result<wire::DeleteGraphResponse, Failure> {
+        let (context, request) = open(request)?;
+        let name = convert::graph_name("graph", &request.graph)?;
+        context.note_graph(name.as_str());
+        let delete = DeleteGraph {
+            name,
+            confirm: request.confirm,
+            operation_id: convert::operation_id(&request.operation_id)?,
+            validate_only: convert::validate_only(request.validate_only),
+            actor: context.actor().to_owned(),
+            deadline: Some(context.deadline()),
+        };
+        let operation_id = self.engine.delete_graph(delete).await?;
+        Ok(wire::DeleteGraphResponse { operation_id: operation_id.to_string() })
     }
 
     async fn list(&self, request: Request<wire::ListGraphsRequest>) -> Result<wire::ListGraphsResponse, Failure> {

@@ -61,7 +61,17 @@ pub(crate) async fn head(client: &Client) -> CommitId {
 
 /// Loads NDJSON text into `main`.
 pub(crate) async fn ndjson(client: &Client, options: LoadOptions, text: &str) -> Result<Receipt, ClientError> {
-    let mut loader = client.load_ndjson(&graph_name(), &BranchName::Main, options).await?;
+    ndjson_on(client, &BranchName::Main, options, text).await
+}
+
+/// Loads NDJSON text into a branch.
+pub(crate) async fn ndjson_on(
+    client: &Client,
+    branch: &BranchName,
+    options: LoadOptions,
+    text: &str,
+) -> Result<Receipt, ClientError> {
+    let mut loader = client.load_ndjson(&graph_name(), branch, options).await?;
     loader.write(text.to_owned().into()).await?;
     loader.finish().await
 }
@@ -73,10 +83,15 @@ pub(crate) async fn append(client: &Client, text: &str) -> Result<Receipt, Clien
 
 /// Rows of each of these types at the head of `main`.
 pub(crate) async fn rows(client: &Client, types: &[&str]) -> BTreeMap<String, usize> {
+    rows_at(client, main_branch(), types).await
+}
+
+/// Rows of each of these types in a state.
+pub(crate) async fn rows_at(client: &Client, at: ReadAt, types: &[&str]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for name in types {
         let columns = Columns::Named(vec!["id".to_owned()]);
-        let scan = Scan { graph: graph_name(), at: main_branch(), type_name: (*name).to_owned(), columns };
+        let scan = Scan { graph: graph_name(), at: at.clone(), type_name: (*name).to_owned(), columns };
         let batches: Vec<_> = client.scan_type(&scan).await.unwrap().batches.try_collect().await.unwrap();
         counts.insert((*name).to_owned(), batches.iter().map(arrow::array::RecordBatch::num_rows).sum());
     }
