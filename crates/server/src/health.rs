@@ -1,4 +1,4 @@
-//! Health: NOT_SERVING until every graph was looked at, SERVING, and NOT_SERVING again once the server is told to stop.
+//! Health: NOT_SERVING until every branch was looked at, SERVING, and NOT_SERVING again once the server is told to stop.
 
 use std::time::Duration;
 

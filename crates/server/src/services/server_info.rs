@@ -7,12 +7,13 @@ use tonic::{Request, Response, Status, async_trait};
 use super::Api;
 
 /// Every feature that a client may ask about, whether it is on, and what it is.
-const FEATURES: [(&str, bool, &str); 9] = [
+const FEATURES: [(&str, bool, &str); 10] = [
     ("flight", true, "Bulk loads and reads over Arrow Flight on the same address"),
     ("flight_sql", false, "Flight SQL"),
     ("tls", false, "Encrypted connections"),
     ("authentication", false, "Calls by actors with credentials; without it every actor is anonymous"),
-    ("branches", false, "Branches other than main, and merges"),
+    ("branches", true, "Branches other than main"),
+    ("merges", false, "Merges of a branch into another"),
     ("mutations", false, "Mutation queries"),
     ("schema_changes", false, "Changes of a graph's schema"),
     ("loads_in_parts", false, "Loads whose parts are uploaded apart"),

@@ -75,9 +75,9 @@ async fn message_over_the_limit_is_refused_with_limit_and_size() {
 async fn declared_call_that_is_not_offered_says_so_by_name() {
     let server = TestServer::start().await;
     let mutate = MutationServiceClient::new(server.channel.clone()).mutate(wire::MutateRequest::default()).await;
-    let branch =
-        BranchServiceClient::new(server.channel.clone()).list_branches(wire::ListBranchesRequest::default()).await;
-    for (status, feature) in [(mutate.unwrap_err(), "Mutate"), (branch.unwrap_err(), "ListBranches")] {
+    let merge =
+        BranchServiceClient::new(server.channel.clone()).merge_branch(wire::MergeBranchRequest::default()).await;
+    for (status, feature) in [(mutate.unwrap_err(), "Mutate"), (merge.unwrap_err(), "MergeBranch")] {
         assert_eq!(status.code(), Code::Unimplemented);
         assert_eq!(failure(status).problem, Problem::Unimplemented { feature: feature.into() });
     }

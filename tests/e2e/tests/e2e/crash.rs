@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt;
 use omnigraph_catalog::{BranchRow, Graphs};
-use omnigraph_client::{Client, ClientError, DeleteBranch, LoadMode, LoadOptions, NewBranch, ReadAt};
+use omnigraph_client::{Client, ClientError, DeleteBranch, LoadMode, LoadOptions, NewBranch, NewGraph, ReadAt};
 use omnigraph_commit::FailPoint;
 use omnigraph_storage::{Store, StoreOptions};
-use omnigraph_types::{BranchName, Limits, OperationId, Problem, SystemClock};
+use omnigraph_types::{BranchName, GraphName, Limits, OperationId, Problem, SystemClock};
 
 use crate::support::{GRAPH, Server, airline, append, client, graph_name, ndjson_on, refused, root, rows_at};
 
@@ -26,6 +26,11 @@ enum Next {
     Running,
     /// A server started on the root after the crash.
     Restarted,
+}
+
+/// The graph that `Deed::DeleteGraph` deletes.
+fn doomed() -> GraphName {
+    "doomed".parse().unwrap()
 }
 
 fn airport(iata: &str) -> String {
@@ -58,12 +63,14 @@ enum Deed {
     Create,
     /// The removal of a branch.
     Delete,
+    /// The removal of a graph that has a branch. It is another graph than the one that goes on.
+    DeleteGraph,
 }
 
 impl Deed {
     fn branch(self) -> BranchName {
         match self {
-            Self::Load => BranchName::Main,
+            Self::Load | Self::DeleteGraph => BranchName::Main,
             Self::LoadOnBranch | Self::Create | Self::Delete => BranchName::Named("dev/1".to_owned()),
         }
     }
@@ -82,6 +89,10 @@ impl Deed {
             }
             Self::Delete => {
                 client.delete_branch(DeleteBranch { operation_id, ..DeleteBranch::new(graph, name) }).await?;
+                Ok(None)
+            }
+            Self::DeleteGraph => {
+                client.delete_graph(&doomed(), operation_id).await?;
                 Ok(None)
             }
         }
@@ -106,16 +117,23 @@ impl Deed {
                 let again = client.create_branch(NewBranch::new(graph_name(), self.branch())).await;
                 again.unwrap_or_else(|error| panic!("{cell}: the name is free: {error:?}"));
             }
+            Self::DeleteGraph => {
+                let failure = refused(client.get_graph(&doomed()).await);
+                assert!(matches!(failure.problem, Problem::NotFound { .. }), "{cell}: {failure:?}");
+                let again = client.create_graph(NewGraph::new(doomed(), "node P {}")).await;
+                again.unwrap_or_else(|error| panic!("{cell}: the name is free: {error:?}"));
+            }
         }
     }
 }
 
 /// Starts a server that dies at `point`, and sends it what takes it there.
 async fn kill_at(root: &Path, point: FailPoint, deed: Deed, operation_id: OperationId) {
-    let victim = Server::start(root, &[("OMNIGRAPH_FAILPOINTS", &format!("{GRAPH}/{point}=kill"))]);
+    let graph = if deed == Deed::DeleteGraph { doomed().to_string() } else { GRAPH.to_owned() };
+    let victim = Server::start(root, &[("OMNIGRAPH_FAILPOINTS", &format!("{graph}/{point}=kill"))]);
     let outcome = deed.send(&client(&victim).await, operation_id).await;
     assert!(outcome.is_err(), "{point}: the server was to die, and answered {outcome:?}");
-    let hit = format!("failpoint hit: {GRAPH}/{point} Kill");
+    let hit = format!("failpoint hit: {graph}/{point} Kill");
     assert!(victim.log().contains(&hit), "{point} was never hit; the log:\n{}", victim.log());
     victim.kill9();
 }
@@ -170,6 +188,10 @@ async fn cell(deed: Deed, writer_dies: FailPoint, rescuer_dies: Option<FailPoint
     if matches!(deed, Deed::LoadOnBranch | Deed::Delete) {
         maker.create_branch(NewBranch::new(graph_name(), deed.branch())).await.unwrap();
     }
+    if deed == Deed::DeleteGraph {
+        maker.create_graph(NewGraph::new(doomed(), "node P {}")).await.unwrap();
+        maker.create_branch(NewBranch::new(doomed(), BranchName::Named("b".to_owned()))).await.unwrap();
+    }
     let operation_id = Client::mint_operation_id();
     kill_at(folder.path(), writer_dies, deed, operation_id).await;
     if let Some(point) = rescuer_dies {
@@ -193,6 +215,7 @@ fn ways_to(point: FailPoint) -> Vec<(Deed, FailPoint, Option<FailPoint>)> {
         Some(("load", _)) => vec![(Deed::Load, point, None), (Deed::LoadOnBranch, point, None)],
         Some(("branch_create", _)) => vec![(Deed::Create, point, None)],
         Some(("branch_delete" | "branch_remove", _)) => vec![(Deed::Delete, point, None)],
+        Some(("graph_delete", _)) => vec![(Deed::DeleteGraph, point, None)],
         // A recovery is met only after a write that must be undone: armed, and no effect made.
         _ => vec![(Deed::Load, FailPoint::LoadArmAfter, Some(point))],
     }

@@ -1,5 +1,6 @@
 //! The product as its users meet it: the built binary as a process of its own, called over the network by real clients.
 
+mod branches;
 mod cli;
 mod crash;
 mod errors;

@@ -1,6 +1,6 @@
 //! Names that mean nothing, or something already, and calls that are not offered.
 
-use omnigraph_client::{NewGraph, PageRequest, ReadAt};
+use omnigraph_client::{NewBranch, NewGraph, PageRequest, ReadAt};
 use omnigraph_types::{BranchName, CommitId, Effect, Failure, Problem, Resource, Retry};
 use omnigraph_wire::v1;
 use omnigraph_wire::v1::commit_service_client::CommitServiceClient;
@@ -60,6 +60,17 @@ pub(super) async fn graph_that_exists_is_refused() -> Failure {
     assert_eq!(failure.problem, Problem::AlreadyExists { resource: Resource::Graph, name: "g".to_owned() });
     tells(&failure, Effect::None, Retry::Never);
     assert_eq!(world.client.get_graph(&graph_name()).await.unwrap(), before);
+    failure
+}
+
+pub(super) async fn branch_that_exists_is_refused() -> Failure {
+    let world = World::new(&[]).await;
+    let name: BranchName = "feature/x".parse().unwrap();
+    let made = world.client.create_branch(NewBranch::new(graph_name(), name.clone())).await.unwrap();
+    let failure = refused(world.client.create_branch(NewBranch::new(graph_name(), name.clone())).await);
+    assert_eq!(failure.problem, Problem::AlreadyExists { resource: Resource::Branch, name: name.to_string() });
+    tells(&failure, Effect::None, Retry::Never);
+    assert_eq!(world.client.get_branch(&graph_name(), &name).await.unwrap(), made);
     failure
 }
 

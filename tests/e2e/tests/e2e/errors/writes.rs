@@ -102,7 +102,7 @@ pub(super) async fn load_behind_an_interrupted_one_is_refused_in_time() -> Failu
     interrupt(root.path(), interrupted.clone()).await;
     let patience = [("OMNIGRAPH_RECOVERY_GRACE_MS", "600000"), ("OMNIGRAPH_TICKET_WAIT_MS", "200")];
     let server = Server::start(root.path(), &patience);
-    server.logged("every graph was looked at").await;
+    server.logged("every branch was looked at").await;
     let client = client(&server).await;
     let failure = refused(append(&client, &port("BGO")).await);
     let Problem::RecoveryRequired { operation_id, branch, writer, phase, reason } = &failure.problem else {
