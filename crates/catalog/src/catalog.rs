@@ -12,6 +12,7 @@ use omnigraph_storage::{ObjectPath, Pin, Store};
 use omnigraph_types::{BranchId, Clock, GraphId, GraphName, GraphVersion, Limits, OperationId, TableVersion};
 use sha2::{Digest, Sha256};
 
+use crate::base;
 use crate::branches::Chain;
 use crate::error::CatalogError;
 use crate::format::decode_state;
@@ -152,6 +153,7 @@ impl Catalog {
         })?;
         let batches = history::read_rows(&table, &[state_fragment]).await?;
         let mut state = decode_state(&batches, version)?;
+        base::complete(&mut state, &table, self.known(chain.branch_id).as_ref()).await?;
         if state.branch_id != chain.branch_id {
             // The version that the branch was cloned from: it has not published by itself yet.
             state = state.inherited_by(chain.branch_id);

@@ -6,6 +6,7 @@
 use omnigraph_storage::{CommitOutcome, FileWriterOptions, StagedChange, StagedFiles, Store, TransactionMark, TreeRef};
 use omnigraph_types::{BranchName, GraphVersion, TreeId};
 
+use crate::base::rebase;
 use crate::catalog::Catalog;
 use crate::error::CatalogError;
 use crate::format::{encode_state, manifest_schema};
@@ -67,11 +68,16 @@ impl Catalog {
         let spill = history::spill(base, &mut next, state_fragment + 1).await?;
         let tree = base.manifest().pin().tree;
         let mut files = StagedFiles::empty();
+        let written = spill.batches.len() as u64;
         for batch in spill.batches {
             files = files.concat(write_file(self.store(), &tree, batch).await?);
         }
-        files = files.concat(write_file(self.store(), &tree, encode_state(&next)?).await?);
         let mut removed = spill.removed;
+        if let Some(rebased) = rebase(&mut next, state_fragment + 1 + written)? {
+            files = files.concat(write_file(self.store(), &tree, rebased.batch).await?);
+            removed.extend(rebased.removed);
+        }
+        files = files.concat(write_file(self.store(), &tree, encode_state(&next)?).await?);
         removed.push(state_fragment);
         let mark = TransactionMark {
             uuid: self.clock().mint().to_string(),

@@ -4,17 +4,17 @@
 //! is refused with the way to export, a higher one with the advice to upgrade. In format 1 a body is the serde form of the row type;
 //! when a row type changes shape, its old shape moves here as a DTO that converts to the new one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use omnigraph_types::{BranchId, CommitId, GraphId, GraphVersion};
+use omnigraph_types::{BranchId, CommitId, GraphId, GraphVersion, TableId};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::CatalogError;
-use crate::rows::{BranchRow, CommitRow, OperationRow};
+use crate::rows::{BranchRow, CommitRow, OperationRow, TableRow};
 use crate::state::State;
 
 /// The storage format that this program reads and writes.
@@ -36,6 +36,11 @@ struct GraphBody {
 #[derive(Serialize, Deserialize)]
 struct SchemaBody {
     hash: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct BaseBody {
+    fragment: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -97,7 +102,8 @@ pub(crate) fn encode_state(state: &State) -> Result<RecordBatch, CatalogError> {
     rows.push("graph", state.graph_id.to_string(), &graph)?;
     rows.push("schema", String::new(), &SchemaBody { hash: state.schema_hash.clone() })?;
     rows.push("head", String::new(), &HeadBody { commit_id: state.head })?;
-    for table in state.tables.values() {
+    let in_core = |is_changed: bool| state.base.is_none() || is_changed;
+    for table in state.tables.values().filter(|table| in_core(state.tables_changed.contains(&table.id))) {
         rows.push("table", table.id.to_string(), table)?;
     }
     push_lineage(&mut rows, &state.commits, &state.operations)?;
@@ -110,13 +116,39 @@ pub(crate) fn encode_state(state: &State) -> Result<RecordBatch, CatalogError> {
     for row in &state.history {
         rows.push("history", row.fragment.to_string(), row)?;
     }
-    for row in state.branches.values() {
+    for row in state.branches.values().filter(|row| in_core(state.branches_changed.contains(&row.branch_id))) {
         rows.push("branch", row.branch_id.to_string(), row)?;
+    }
+    if let Some(fragment) = state.base {
+        rows.push("base", String::new(), &BaseBody { fragment })?;
     }
     if let Some(row) = &state.retired {
         rows.push("retired", String::new(), row)?;
     }
     rows.into_batch()
+}
+
+/// All rows of tables and branches: a base.
+pub(crate) fn encode_registers(state: &State) -> Result<RecordBatch, CatalogError> {
+    let mut rows = Rows::default();
+    for table in state.tables.values() {
+        rows.push("table", table.id.to_string(), table)?;
+    }
+    for branch in state.branches.values() {
+        rows.push("branch", branch.branch_id.to_string(), branch)?;
+    }
+    rows.into_batch()
+}
+
+/// Reads a base.
+pub(crate) fn decode_registers(
+    batches: &[RecordBatch],
+    version: GraphVersion,
+) -> Result<(BTreeMap<TableId, TableRow>, BTreeMap<BranchId, BranchRow>), CatalogError> {
+    let rows = RawRows::read(batches, version)?;
+    let tables = rows.all::<TableRow>("table")?.into_iter().map(|row| (row.id, row)).collect();
+    let branches = rows.all::<BranchRow>("branch")?.into_iter().map(|row| (row.branch_id, row)).collect();
+    Ok((tables, branches))
 }
 
 /// The rows of a history fragment.
@@ -144,7 +176,7 @@ pub(crate) fn decode_state(batches: &[RecordBatch], version: GraphVersion) -> Re
         return Err(CatalogError::Format { found: stamp.format, supported: STORAGE_FORMAT });
     }
     let graph: GraphBody = rows.one("graph")?;
-    let tables: Vec<crate::rows::TableRow> = rows.all("table")?;
+    let tables: Vec<TableRow> = rows.all("table")?;
     let state = State {
         graph_id: graph.graph_id,
         main_branch_id: graph.main_branch_id,
@@ -160,6 +192,9 @@ pub(crate) fn decode_state(batches: &[RecordBatch], version: GraphVersion) -> Re
         history: rows.all("history")?,
         branches: rows.all::<BranchRow>("branch")?.into_iter().map(|row| (row.branch_id, row)).collect(),
         retired: rows.all("retired")?.pop(),
+        base: rows.all::<BaseBody>("base")?.pop().map(|body| body.fragment),
+        tables_changed: BTreeSet::new(),
+        branches_changed: BTreeSet::new(),
     };
     let newest_commit = state.commits.last().map(|commit| commit.id);
     let newest_operation = state.operations.last().map(|operation| operation.version);

@@ -249,10 +249,11 @@ impl Graphs {
     }
 
     /// Opens a graph by name. Its format is checked by whatever is read of it.
-    pub async fn open(&self, name: &GraphName) -> Result<Catalog, CatalogError> {
+    pub async fn open(&self, name: &GraphName) -> Result<(GraphEntry, Catalog), CatalogError> {
         match self.newest_entry(name).await? {
-            Some((_, NameEntry::Created { graph_id, main_branch_id, .. })) => {
-                Ok(self.catalog(name, graph_id, main_branch_id))
+            Some((_, NameEntry::Created { graph_id, main_branch_id, operation_id, created_ms, .. })) => {
+                let entry = GraphEntry { name: name.clone(), graph_id, created_ms, operation_id };
+                Ok((entry, self.catalog(name, graph_id, main_branch_id)))
             }
             Some((_, NameEntry::Deleted { .. })) | None => Err(CatalogError::GraphNotFound(name.clone())),
         }
@@ -429,5 +430,8 @@ fn first_state(
         history: Vec::new(),
         branches: Default::default(),
         retired: None,
+        base: None,
+        tables_changed: Default::default(),
+        branches_changed: Default::default(),
     }
 }

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod base;
 mod branches;
 mod catalog;
 mod chain;

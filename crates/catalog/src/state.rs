@@ -3,7 +3,7 @@
 //! Invariants: the last operation is the one that published this version; `head` is the newest commit of `commits` unless the window is
 //! fresh; two `unsettled` rows never name one table (I-6).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use omnigraph_types::{BranchId, BranchName, CommitId, GraphId, GraphVersion, OperationId, TableId};
 
@@ -46,6 +46,12 @@ pub struct State {
     pub branches: BTreeMap<BranchId, BranchRow>,
     /// Present in the last version of a removed branch.
     pub retired: Option<RetiredRow>,
+    /// The fragment that holds the rows of tables and branches as they were once, if there are many.
+    pub(crate) base: Option<u64>,
+    /// Tables whose rows differ from the base's.
+    pub(crate) tables_changed: BTreeSet<TableId>,
+    /// Branches whose rows differ from the base's.
+    pub(crate) branches_changed: BTreeSet<BranchId>,
 }
 
 impl State {
@@ -62,6 +68,7 @@ impl State {
             unsettled: Vec::new(),
             recoveries: Vec::new(),
             branches: BTreeMap::new(),
+            branches_changed: BTreeSet::new(),
             retired: None,
             ..self
         }
@@ -89,6 +96,7 @@ impl State {
         next.version = self.version.next();
         for pin in &publication.pins {
             if let Some(row) = next.tables.get_mut(&pin.table) {
+                next.tables_changed.insert(pin.table);
                 row.tree = pin.tree;
                 row.owner = self.branch_id;
                 row.version = pin.version;
@@ -127,6 +135,7 @@ impl State {
         next.recoveries.drain(..excess);
         if let Some(row) = &publication.branch {
             next.branches.insert(row.branch_id, row.clone());
+            next.branches_changed.insert(row.branch_id);
         }
         next.retired = publication.retired.clone();
         next

@@ -107,7 +107,9 @@ impl Graph {
         let mode = mode(validate_only);
         let request = BranchRequest { operation_id, digest, actor, name, expected_head, deadline, mode };
         let branch = match self.committer().create_branch(&request, &source).await? {
-            BranchOutcome::Done(row) | BranchOutcome::Replayed(row) => Some(self.info_of(&row).await?),
+            // A fresh branch's head is the commit that it began at.
+            BranchOutcome::Done(row) => Some(self.describe_row(&row, row.source_commit).await?),
+            BranchOutcome::Replayed(row) => Some(self.info_of(&row).await?),
             BranchOutcome::Validated => None,
         };
         Ok(BranchReceipt { operation_id, branch })

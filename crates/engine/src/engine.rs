@@ -239,8 +239,7 @@ impl Engine {
         if let Some(graph) = self.opened().get(name) {
             return Ok(graph.clone());
         }
-        let entry = self.shared.graphs.entry(name).await?;
-        let catalog = self.shared.graphs.open(name).await?;
+        let (entry, catalog) = self.shared.graphs.open(name).await?;
         let options = CommitOptions {
             graph_name: name.clone(),
             limits: self.shared.limits.clone(),

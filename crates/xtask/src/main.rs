@@ -71,6 +71,8 @@ enum Subject {
     Load,
     /// Commits, against bare Lance commits.
     Commit,
+    /// Requests to the store, and branches of graphs of different sizes.
+    Requests,
 }
 
 fn main() -> ExitCode {
@@ -106,6 +108,7 @@ fn bench(workspace: &Workspace, subject: Subject, arguments: &[String]) -> Resul
     let subject = match subject {
         Subject::Load => "load",
         Subject::Commit => "commit",
+        Subject::Requests => "requests",
     };
     // The whole workspace is selected, so that the storage stack has the features of every other build of it.
     let programs = ["--bin", "omnigraph", "--bin", "omnigraph-bench", "--example", "bare_flight"];

@@ -1,11 +1,10 @@
 //! One-row commits: the engine against staging and exactly committing the same row to a bare table of the same age.
 
-mod counted;
 mod floor;
-mod ours;
-mod trace;
+pub(crate) mod ours;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -14,11 +13,14 @@ use serde_json::{Value, json};
 
 use crate::error::BenchError;
 use crate::report::{machine, median_us, profile, rounded};
+use crate::trace::{CallTrace, Requests};
 use floor::BareTable;
-use ours::{Ours, Table};
+use ours::{Ours, SCHEMA, Table};
 
 /// Commits before the first window: everything is open and cached then.
 const EARLY: u64 = 10;
+/// Commits before the one whose requests are counted.
+const COMMITS_BEFORE: u64 = 20;
 /// Most commits of one measurement.
 const COMMITS_MAX: u64 = 100_000;
 
@@ -107,8 +109,8 @@ pub(crate) async fn run(arguments: &CommitArguments) -> Result<Value, BenchError
     };
     let folder = folder.map_err(BenchError::io("make a folder for the data"))?;
     let durability = arguments.durability.durability();
-    let requests = counted::count(&folder.path().join("counted"), durability).await?;
-    let ours = Ours::open(&folder.path().join("ours"), durability, Vec::new()).await?;
+    let requests = counted_load(&folder.path().join("counted"), durability).await?;
+    let ours = Ours::open(&folder.path().join("ours"), durability, SCHEMA, Vec::new()).await?;
     let (window, late) = (arguments.window, arguments.commits);
 
     let mut bare = BareTable::create(&folder.path().join("floor"), "keyless", durability).await?;
@@ -147,6 +149,18 @@ pub(crate) async fn run(arguments: &CommitArguments) -> Result<Value, BenchError
         "machine": machine(),
         "profile": profile(),
     }))
+}
+
+/// Counts the requests of one load of a graph that has had a few.
+async fn counted_load(root: &Path, durability: Durability) -> Result<Requests, BenchError> {
+    let trace = CallTrace::new();
+    let ours = Ours::open(root, durability, SCHEMA, vec![Arc::new(trace.clone())]).await?;
+    for number in 0..COMMITS_BEFORE {
+        ours.append(Table::Keyless, number).await?;
+    }
+    trace.start();
+    ours.append(Table::Keyless, COMMITS_BEFORE).await?;
+    Ok(trace.finish())
 }
 
 fn check(arguments: &CommitArguments) -> Result<(), BenchError> {

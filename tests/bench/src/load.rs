@@ -60,7 +60,10 @@ pub(crate) async fn run(arguments: &LoadArguments) -> Result<Value, BenchError> 
     }
     let programs = Programs::find(arguments.server.clone(), arguments.floor.clone())?;
     let place = Place::new(arguments.dir.clone());
-    if arguments.rss { memory(&programs, &place).await } else { throughput(&programs, &place, arguments).await }
+    match arguments.rss {
+        true => memory(&programs, &place, arguments.runs).await,
+        false => throughput(&programs, &place, arguments).await,
+    }
 }
 
 async fn throughput(programs: &Programs, place: &Place, arguments: &LoadArguments) -> Result<Value, BenchError> {
@@ -98,13 +101,22 @@ async fn throughput(programs: &Programs, place: &Place, arguments: &LoadArgument
     }))
 }
 
-async fn memory(programs: &Programs, place: &Place) -> Result<Value, BenchError> {
-    let small = measure_ours(programs, place, SMALL_ROWS).await?;
-    eprintln!("{SMALL_ROWS:>10} nodes: peak {small} bytes");
-    let large = measure_ours(programs, place, LARGE_ROWS).await?;
-    eprintln!("{LARGE_ROWS:>10} nodes: peak {large} bytes");
+async fn memory(programs: &Programs, place: &Place, runs: u64) -> Result<Value, BenchError> {
+    let (mut small, mut large) = (Vec::new(), Vec::new());
+    for _ in 0..runs {
+        for (rows, peaks) in [(SMALL_ROWS, &mut small), (LARGE_ROWS, &mut large)] {
+            let peak = measure_ours(programs, place, rows).await?;
+            eprintln!("{rows:>10} nodes: peak {peak} bytes");
+            peaks.push(peak);
+        }
+    }
+    let middle = |peaks: &mut Vec<u64>| {
+        peaks.sort_unstable();
+        peaks[peaks.len() / 2]
+    };
+    let (small, large) = (middle(&mut small), middle(&mut large));
     let growth = large as f64 / small.max(1) as f64;
-    eprintln!("growth: {growth:.3}");
+    eprintln!("growth of the medians: {growth:.3}");
     Ok(json!({
         "bench": "load_rss",
         "rows_small": SMALL_ROWS,
@@ -112,9 +124,10 @@ async fn memory(programs: &Programs, place: &Place) -> Result<Value, BenchError>
         "rss_peak_bytes_small": small,
         "rss_peak_bytes_large": large,
         "rss_growth": rounded(growth),
+        "runs": runs,
         "machine": machine(),
         "profile": profile(),
-        "includes": "VmHWM of a fresh server process that took one load of nodes: its whole memory, code and caches included",
+        "includes": "VmHWM of a fresh server process that took one load of nodes: its whole memory, code and caches included; medians of the runs",
     }))
 }
 

@@ -4,6 +4,8 @@ mod commit;
 mod error;
 mod load;
 mod report;
+mod requests;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -12,7 +14,7 @@ use clap::{Parser, Subcommand};
 use crate::error::BenchError;
 
 #[derive(Debug, Parser)]
-#[command(about = "Measures loads and commits against bare Lance; the last line of output is JSON")]
+#[command(about = "Measures loads, commits and requests against bare Lance; the last line of output is JSON")]
 struct Arguments {
     #[command(subcommand)]
     bench: Bench,
@@ -24,6 +26,8 @@ enum Bench {
     Load(load::LoadArguments),
     /// One-row commits against a bare stage and exact append.
     Commit(commit::CommitArguments),
+    /// What operations ask of the store, and branches of a large graph against branches of a small one.
+    Requests(requests::RequestsArguments),
 }
 
 #[tokio::main]
@@ -31,6 +35,7 @@ async fn main() -> ExitCode {
     let result = match Arguments::parse().bench {
         Bench::Load(arguments) => load::run(&arguments).await,
         Bench::Commit(arguments) => commit::run(&arguments).await,
+        Bench::Requests(arguments) => requests::run(&arguments).await,
     };
     match result {
         Ok(json) => {

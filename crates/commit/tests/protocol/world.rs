@@ -139,7 +139,7 @@ impl World {
 
     pub(crate) async fn process_with(&self, hooks: Vec<Arc<dyn StoreHook>>, failpoints: FailPoints) -> Process {
         let store = self.temp.reopen(hooks).await;
-        let catalog = graphs(store).open(&name()).await.expect("the graph opens");
+        let catalog = graphs(store).open(&name()).await.expect("the graph opens").1;
         let options =
             CommitOptions { graph_name: name(), limits: Arc::new(limits()), clock: Arc::new(SystemClock), failpoints };
         Process { committer: Committer::new(catalog, options) }

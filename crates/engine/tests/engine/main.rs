@@ -1,6 +1,7 @@
 //! The engine over a real store in a temporary folder.
 
 mod arrow_load;
+mod branches;
 mod conflicts;
 mod constraints;
 mod graphs;

@@ -14,7 +14,8 @@ use omnigraph_types::{BranchName, GraphName, Limits, SystemClock};
 
 use crate::error::BenchError;
 
-const SCHEMA: &str = "node Event { name: String  count: I64  value: F64 }\n\
+/// A type without and one with a key.
+pub(crate) const SCHEMA: &str = "node Event { name: String  count: I64  value: F64 }\n\
                       node Item { name: String @key  count: I64  value: F64 }\n";
 
 /// Which table a row goes to.
@@ -24,6 +25,24 @@ pub(crate) enum Table {
     Keyless,
     /// Rows are looked up by key before they are added.
     Keyed,
+}
+
+/// The graph's name.
+const NAME: &str = "bench";
+
+async fn engine(
+    root: &Path,
+    durability: Durability,
+    store_hooks: Vec<Arc<dyn StoreHook>>,
+) -> Result<Engine, BenchError> {
+    let options = EngineOptions {
+        limits: Limits::default(),
+        clock: Arc::new(SystemClock),
+        durability,
+        spill_directory: None,
+        store_hooks,
+    };
+    Engine::open(&root.to_string_lossy(), options).await.map_err(BenchError::engine("open the root"))
 }
 
 /// An engine with one graph.
@@ -36,21 +55,14 @@ impl Ours {
     pub(crate) async fn open(
         root: &Path,
         durability: Durability,
+        schema: &str,
         store_hooks: Vec<Arc<dyn StoreHook>>,
     ) -> Result<Self, BenchError> {
-        let options = EngineOptions {
-            limits: Limits::default(),
-            clock: Arc::new(SystemClock),
-            durability,
-            spill_directory: None,
-            store_hooks,
-        };
-        let engine = Engine::open(&root.to_string_lossy(), options).await;
-        let engine = engine.map_err(BenchError::engine("open the root"))?;
-        let name: GraphName = "bench".parse().map_err(BenchError::name)?;
+        let engine = engine(root, durability, store_hooks).await?;
+        let name: GraphName = NAME.parse().map_err(BenchError::name)?;
         let create = CreateGraph {
             name: name.clone(),
-            schema_source: SCHEMA.to_owned(),
+            schema_source: schema.to_owned(),
             operation_id: None,
             actor: "bench".to_owned(),
         };
@@ -59,15 +71,44 @@ impl Ours {
         Ok(Self { graph })
     }
 
-    /// Loads one row: one commit.
+    /// The graph of a root that has one, as another process would open it; `opening` is called between the root and the graph.
+    pub(crate) async fn reopen(
+        root: &Path,
+        durability: Durability,
+        store_hooks: Vec<Arc<dyn StoreHook>>,
+        opening: impl FnOnce(),
+    ) -> Result<Self, BenchError> {
+        let engine = engine(root, durability, store_hooks).await?;
+        opening();
+        let name: GraphName = NAME.parse().map_err(BenchError::name)?;
+        let graph = engine.graph(&name).await.map_err(BenchError::engine("open the graph"))?;
+        Ok(Self { graph })
+    }
+
+    /// The graph.
+    pub(crate) fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// Loads one row into main: one commit.
     pub(crate) async fn append(&self, table: Table, number: u64) -> Result<Duration, BenchError> {
+        self.append_on(BranchName::Main, table, number).await
+    }
+
+    /// Loads one row into a branch: one commit.
+    pub(crate) async fn append_on(
+        &self,
+        branch: BranchName,
+        table: Table,
+        number: u64,
+    ) -> Result<Duration, BenchError> {
         let row = row(number)?;
         let type_name = match table {
             Table::Keyless => "Event",
             Table::Keyed => "Item",
         };
         let request = LoadRequest {
-            branch: BranchName::Main,
+            branch,
             mode: LoadMode::Append,
             operation_id: None,
             expected_head: None,

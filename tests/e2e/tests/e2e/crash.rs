@@ -160,7 +160,7 @@ async fn goes_on(root: &Path, next: &Client, deed: Deed, operation_id: Operation
 async fn quiesced(root: &Path, cell: &str) {
     let store = Store::open(&root.to_string_lossy(), StoreOptions::default()).await.unwrap();
     let graphs = Graphs::new(store.clone(), Arc::new(SystemClock), Arc::new(Limits::default()));
-    let catalog = graphs.open(&graph_name()).await.unwrap();
+    let catalog = graphs.open(&graph_name()).await.unwrap().1;
     let registry = catalog.registry().await.unwrap();
     let live = registry.state().branches.values().filter(|row| row.removed_ms.is_none());
     let chains = live.map(BranchRow::chain_of_versions).chain([catalog.main_chain()]);

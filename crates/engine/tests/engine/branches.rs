@@ -1,0 +1,126 @@
+//! Branches through the engine: every mode on a branch, and graphs of many types.
+
+use omnigraph_engine::{CreateBranch, Graph, LoadMode, LoadReceipt, LoadRequest, ReadAt, ValidateOnly};
+use omnigraph_types::{BranchName, CommitId, Failure, Limits, Problem};
+
+use crate::support::{Root, SPEC, append, edge, graph, mint, n, p, request, send};
+
+fn dev() -> BranchName {
+    "dev".parse().unwrap()
+}
+
+async fn branch(graph: &Graph, name: BranchName, source: ReadAt) {
+    let create = CreateBranch {
+        name,
+        source,
+        operation_id: None,
+        expected_head: None,
+        validate_only: ValidateOnly::No,
+        actor: "tester".to_owned(),
+        deadline: None,
+    };
+    graph.create_branch(create).await.unwrap();
+}
+
+async fn on_dev(graph: &Graph, mode: LoadMode, text: &str) -> Result<LoadReceipt, Failure> {
+    send(graph, LoadRequest { branch: dev(), ..request(mode) }, text).await
+}
+
+async fn count(graph: &Graph, at: ReadAt, type_name: &str) -> u64 {
+    let types = graph.snapshot(&at).await.unwrap().types();
+    types.iter().find(|info| info.name == type_name).unwrap().row_count
+}
+
+#[tokio::test]
+async fn every_mode_writes_a_branch_and_checks_against_what_it_inherited() {
+    let (_root, graph) = graph(SPEC).await;
+    append(&graph, &[p("a"), p("b"), n("n1"), edge("Knows", "a", "b", "e")].concat()).await.unwrap();
+    branch(&graph, dev(), ReadAt::Branch(BranchName::Main)).await;
+    let taken = on_dev(&graph, LoadMode::Append, &p("a")).await.unwrap_err();
+    assert!(matches!(taken.problem, Problem::KeyConflict { .. }), "{taken:?}");
+    let merged = on_dev(&graph, LoadMode::Merge, &[p("a"), p("c")].concat()).await.unwrap();
+    let counts = &merged.counts[0];
+    assert_eq!((counts.inserted, counts.updated, counts.row_count), (1, 1, 3));
+    let nowhere = on_dev(&graph, LoadMode::Append, &edge("Knows", "a", "zz", "f")).await.unwrap_err();
+    assert!(matches!(nowhere.problem, Problem::ConstraintViolation { .. }), "{nowhere:?}");
+    on_dev(&graph, LoadMode::Append, &edge("Knows", "c", "a", "f")).await.unwrap();
+    on_dev(&graph, LoadMode::Overwrite, &n("n2")).await.unwrap();
+    on_dev(&graph, LoadMode::Merge, &[p("c"), p("d")].concat()).await.unwrap();
+    let (main, branch) = (ReadAt::Branch(BranchName::Main), ReadAt::Branch(dev()));
+    for (type_name, on_main, on_branch) in [("P", 2, 4), ("N", 1, 1), ("Knows", 1, 2)] {
+        assert_eq!(count(&graph, main.clone(), type_name).await, on_main, "{type_name} on main");
+        assert_eq!(count(&graph, branch.clone(), type_name).await, on_branch, "{type_name} on dev");
+    }
+}
+
+#[tokio::test]
+async fn loads_that_begin_together_on_a_fresh_branch_are_all_committed() {
+    let (_root, graph) = graph(SPEC).await;
+    append(&graph, &p("a")).await.unwrap();
+    branch(&graph, dev(), ReadAt::Branch(BranchName::Main)).await;
+    let mut loads = Vec::new();
+    for key in ["b", "c", "d"] {
+        // All stage their files before any of them has made the branch's tree.
+        let mut load = graph.begin_load(LoadRequest { branch: dev(), ..request(LoadMode::Append) }).await.unwrap();
+        load.write_ndjson(p(key).as_bytes()).await.unwrap();
+        loads.push(load);
+    }
+    for load in loads {
+        load.finish().await.unwrap();
+    }
+    assert_eq!(count(&graph, ReadAt::Branch(dev()), "P").await, 4);
+}
+
+#[tokio::test]
+async fn branch_request_that_only_validates_makes_nothing() {
+    let (_root, graph) = graph(SPEC).await;
+    let create = |validate_only, expected_head| CreateBranch {
+        name: dev(),
+        source: ReadAt::Branch(BranchName::Main),
+        operation_id: Some(mint()),
+        expected_head,
+        validate_only,
+        actor: "tester".to_owned(),
+        deadline: None,
+    };
+    assert_eq!(graph.create_branch(create(ValidateOnly::Yes, None)).await.unwrap().branch, None);
+    assert_eq!(graph.list_branches(None, 10).await.unwrap().len(), 1);
+    let stale = Some(CommitId(mint().0));
+    let failure = graph.create_branch(create(ValidateOnly::No, stale)).await.unwrap_err();
+    assert!(matches!(failure.problem, Problem::HeadMismatch { .. }), "{failure:?}");
+}
+
+#[tokio::test]
+async fn graph_of_many_types_is_read_at_every_commit_on_every_branch() {
+    let root = Root::new().await;
+    let schema: String = (0..100).map(|n| format!("node T{n} {{ name: String }}\n")).collect();
+    let graph = root.graph(&schema).await;
+    let row = |n: usize| format!("{{\"type\":\"T{n}\",\"data\":{{\"name\":\"x\"}}}}\n");
+    let first = append(&graph, &row(3)).await.unwrap().commit.unwrap().id;
+    append(&graph, &[row(3), row(4)].concat()).await.unwrap();
+    branch(&graph, dev(), ReadAt::Branch(BranchName::Main)).await;
+    branch(&graph, "old".parse().unwrap(), ReadAt::Commit(first)).await;
+    on_dev(&graph, LoadMode::Append, &row(5)).await.unwrap();
+    // Enough changed types for another base.
+    for n in 0..80 {
+        append(&graph, &row(n)).await.unwrap();
+    }
+    let other = Root::open(&root.folder, Limits::default()).await.graph(&"g".parse().unwrap()).await.unwrap();
+    for graph in [&graph, &other] {
+        let main = ReadAt::Branch(BranchName::Main);
+        for (at, type_name, rows) in [
+            (ReadAt::Commit(first), "T3", 1),
+            (ReadAt::Commit(first), "T4", 0),
+            (ReadAt::Branch("old".parse().unwrap()), "T3", 1),
+            (ReadAt::Branch(dev()), "T3", 2),
+            (ReadAt::Branch(dev()), "T5", 1),
+            (ReadAt::Branch(dev()), "T7", 0),
+            (main.clone(), "T3", 3),
+            (main.clone(), "T79", 1),
+            (main, "T99", 0),
+        ] {
+            assert_eq!(count(graph, at.clone(), type_name).await, rows, "{type_name} at {at:?}");
+        }
+        assert_eq!(graph.list_branches(None, 10).await.unwrap().len(), 3);
+    }
+}
