@@ -5,7 +5,7 @@
 
 use futures::{StreamExt, TryStreamExt, stream};
 use omnigraph_storage::TreeRef;
-use omnigraph_types::{BranchId, BranchName, CommitId, TreeId};
+use omnigraph_types::{BranchId, BranchName, CommitId, OperationId, TreeId};
 
 use crate::catalog::Catalog;
 use crate::error::CatalogError;
@@ -16,7 +16,7 @@ use crate::state::State;
 
 /// Branches looked into at once.
 const CONCURRENCY: usize = 8;
-/// How far clocks of servers may differ when a commit's or an operation's id says when it was made.
+/// How far clocks of servers may differ when a commit's id says when it was made.
 const CLOCK_SKEW_MS: u64 = 24 * 60 * 60 * 1_000;
 /// Times that a name is resolved again because its chain had ended.
 const RESOLVE_MAX: usize = 4;
@@ -38,9 +38,8 @@ impl BranchRow {
         Chain { branch_id: self.branch_id, name: self.name.clone(), tree: Some(self.chain) }
     }
 
-    /// Whether something made at `at_ms` can have been made on this branch.
-    fn lived_at(&self, at_ms: u64) -> bool {
-        let (earliest, latest) = (at_ms.saturating_sub(CLOCK_SKEW_MS), at_ms.saturating_add(CLOCK_SKEW_MS));
+    /// Whether something made at `earliest` or later, and not after `latest`, can have been made on this branch.
+    fn lived_within(&self, earliest: u64, latest: u64) -> bool {
         self.created_ms <= latest && self.removed_ms.is_none_or(|removed| removed >= earliest)
     }
 }
@@ -129,12 +128,35 @@ impl Catalog {
         })
     }
 
-    /// Chains of branches that bore this name and are gone, as far as something made at `at_ms` can lie on them; newest first.
-    pub fn removed_chains(&self, registry: &State, name: &BranchName, at_ms: u64) -> Vec<Chain> {
-        let bore = |row: &&BranchRow| row.removed_ms.is_some() && row.name == *name && row.lived_at(at_ms);
+    /// Chains of branches that bore this name and are gone, as far as an operation can lie on them; newest first. An operation may be sent as
+    /// long after its id was minted, and before, as ids are accepted.
+    pub fn removed_chains(&self, registry: &State, name: &BranchName, operation: OperationId) -> Vec<Chain> {
+        let minted = operation.timestamp_ms();
+        let earliest = minted.saturating_sub(self.limits().operation_id_ahead_ms).saturating_sub(CLOCK_SKEW_MS);
+        let latest = minted.saturating_add(self.limits().operation_id_behind_ms).saturating_add(CLOCK_SKEW_MS);
+        let bore =
+            |row: &&BranchRow| row.removed_ms.is_some() && row.name == *name && row.lived_within(earliest, latest);
         let mut rows: Vec<&BranchRow> = registry.branches.values().filter(bore).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.removed_ms));
         rows.into_iter().map(BranchRow::chain_of_versions).collect()
+    }
+
+    /// The last version of a removed branch of this name on which an operation was committed.
+    pub async fn removed_with(
+        &self,
+        name: &BranchName,
+        operation: OperationId,
+    ) -> Result<Option<Snapshot>, CatalogError> {
+        let Some(registry) = self.known(self.main_branch_id()).filter(|_| *name != BranchName::Main) else {
+            return Ok(None);
+        };
+        for chain in self.removed_chains(registry.state(), name, operation) {
+            let last = self.newest_of(&chain).await?;
+            if self.committed(&last, operation).await?.is_some() {
+                return Ok(Some(last));
+            }
+        }
+        Ok(None)
     }
 
     /// One commit, on whichever branch it was made.
@@ -143,7 +165,9 @@ impl Catalog {
         if let Some(row) = history::commit(&registry, id).await? {
             return Ok(row);
         }
-        let rows = registry.state().branches.values().filter(|row| row.lived_at(id.timestamp_ms()));
+        let made = id.timestamp_ms();
+        let (earliest, latest) = (made.saturating_sub(CLOCK_SKEW_MS), made.saturating_add(CLOCK_SKEW_MS));
+        let rows = registry.state().branches.values().filter(|row| row.lived_within(earliest, latest));
         let mut chains: Vec<Chain> = rows.map(BranchRow::chain_of_versions).collect();
         chains.reverse();
         let found = stream::iter(chains).map(|chain| async move {

@@ -55,10 +55,7 @@ impl Catalog {
             }
         }
         if base.state().retired.is_some() {
-            return Err(match base.branch_name() {
-                BranchName::Main => CatalogError::GraphDeleted(self.name().clone()),
-                name @ BranchName::Named(_) => CatalogError::BranchNotFound(name.clone()),
-            });
+            return Err(self.ended(base.branch_name()));
         }
         let seen = |_| seen.as_ref().map(|row| format!("published as version {}", row.version));
         publication::check(base.state(), &publication.preconditions, &seen).map_err(CatalogError::Unmet)?;
@@ -105,6 +102,14 @@ impl Catalog {
 }
 
 impl Catalog {
+    /// What is told of a chain that has ended: main's was the graph's.
+    pub fn ended(&self, name: &BranchName) -> CatalogError {
+        match name {
+            BranchName::Main => CatalogError::GraphDeleted(self.name().clone()),
+            BranchName::Named(_) => CatalogError::BranchNotFound(name.clone()),
+        }
+    }
+
     /// Clones a version of a branch as a chain of its own, which nothing names. Costs the same whatever the graph holds.
     pub async fn clone_chain(&self, from: &Snapshot) -> Result<TreeId, CatalogError> {
         let chain = TreeId(self.clock().mint());

@@ -140,7 +140,8 @@ All files of one command are one commit: all of their rows are stored, or none.
 If an id exists already:
   append     the load fails, and nothing is stored
   merge      the whole row is replaced
-  overwrite  no matter: all rows of the type are replaced by those of the files";
+  overwrite  no matter: all rows of the type are replaced by those of the files
+A type without a row in the files stays as it is, in overwrite as well.";
 
 const QUERY_EXAMPLES: &str = "\
 Examples:

@@ -13,6 +13,7 @@ mod csv_file;
 mod error;
 mod meter;
 mod parquet_file;
+mod quotes;
 mod text;
 
 use std::fs::File;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use omnigraph_catalog::{
-    CatalogError, CommitRow, PinChange, Precondition, Publication, PublicationKind, PublishOutcome, Snapshot,
-    StagedPublication, TableCounts,
+    CommitRow, PinChange, Precondition, Publication, PublicationKind, PublishOutcome, Snapshot, StagedPublication,
+    TableCounts,
 };
 use omnigraph_storage::{CommitOutcome, StagedChange, Table, TransactionInfo, TransactionKind};
 use omnigraph_types::{CommitId, Phase, TableId};
@@ -387,7 +387,7 @@ impl Interrupted {
                 Decision::Finished => self.finished(committer).await.map(Ok),
                 Decision::Orphaned => {
                     committer.liveness().end(self.intent.attempt_id);
-                    return Err(CatalogError::BranchNotFound(chain.name.clone()).into());
+                    return Err(committer.catalog().ended(&chain.name).into());
                 }
                 decision => self.undone(committer, decision, until).await,
             };

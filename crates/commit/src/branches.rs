@@ -157,7 +157,8 @@ pub(crate) async fn create(
 /// A clone that nobody can see yet, with the row that would make it a branch.
 struct Made {
     row: BranchRow,
-    source: BranchId,
+    /// The source, where it was named as a branch; a commit may lie on one that is gone.
+    must_live: Option<BranchId>,
     schema_must_hold: bool,
 }
 
@@ -193,15 +194,14 @@ async fn clone(
         removed_ms: None,
     };
     let of_newest_main = *source == BranchSource::Branch(BranchName::Main);
-    Ok(Made { row, source: base.branch_id(), schema_must_hold: of_newest_main })
+    let must_live = matches!(source, BranchSource::Branch(_)).then(|| base.branch_id());
+    Ok(Made { row, must_live, schema_must_hold: of_newest_main })
 }
 
 fn create_intent(committer: &Committer, request: &BranchRequest, registry: &Snapshot, made: &Made) -> Intent {
-    let mut preconditions = vec![
-        Precondition::OperationUnseen(request.operation_id),
-        Precondition::NameFree(request.name.clone()),
-        Precondition::BranchLive(made.source),
-    ];
+    let mut preconditions =
+        vec![Precondition::OperationUnseen(request.operation_id), Precondition::NameFree(request.name.clone())];
+    preconditions.extend(made.must_live.map(Precondition::BranchLive));
     if made.schema_must_hold {
         preconditions.push(Precondition::SchemaIs(made.row.schema_hash.clone()));
     }

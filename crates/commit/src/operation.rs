@@ -46,16 +46,8 @@ async fn on_removed(
     branch: &BranchName,
     id: OperationId,
 ) -> Result<Option<OperationState>, CommitError> {
-    let catalog = committer.catalog();
-    let Some(registry) = catalog.known(catalog.main_branch_id()) else { return Ok(None) };
-    for chain in catalog.removed_chains(registry.state(), branch, id.timestamp_ms()) {
-        let last = catalog.newest_of(&chain).await?;
-        let rows = catalog.operation_rows(&last, id).await?;
-        if let Some(state) = done(committer, &rows).await? {
-            return Ok(Some(state));
-        }
-    }
-    Ok(None)
+    let Some(last) = committer.catalog().removed_with(branch, id).await? else { return Ok(None) };
+    done(committer, &committer.catalog().operation_rows(&last, id).await?).await
 }
 
 /// Reads the newest version, and the one intent that may be pending behind it.

@@ -307,18 +307,13 @@ async fn look(committer: &Committer, request: &WriteRequest, newest: &Snapshot) 
 
 /// The receipt of an operation that was sent to a branch of this name which has been removed since (I-8).
 async fn answered_on_removed(committer: &Committer, request: &WriteRequest) -> Result<Option<CommitRow>, CommitError> {
-    let catalog = committer.catalog();
-    let Some(registry) = catalog.known(catalog.main_branch_id()).filter(|_| request.branch != BranchName::Main) else {
+    let Some(last) = committer.catalog().removed_with(&request.branch, request.operation_id).await? else {
         return Ok(None);
     };
-    let operation = request.operation_id;
-    for chain in catalog.removed_chains(registry.state(), &request.branch, operation.timestamp_ms()) {
-        let last = catalog.newest_of(&chain).await?;
-        if let Some(row) = catalog.committed(&last, operation).await? {
-            return receipt(committer, request, row.digest, row.commit_id).await.map(Some);
-        }
+    match committer.catalog().committed(&last, request.operation_id).await? {
+        Some(row) => receipt(committer, request, row.digest, row.commit_id).await.map(Some),
+        None => Ok(None),
     }
-    Ok(None)
 }
 
 async fn receipt(

@@ -77,7 +77,13 @@ impl Engine {
         let main = BranchName::Main;
         let request = BranchRequest { operation_id, digest, actor, name: main, expected_head: None, deadline, mode };
         match graph.committer().delete_graph(&request).await {
-            Ok(GraphOutcome::Ended(retired)) => self.finish_deletion(&graph, &retired).await?,
+            Ok(GraphOutcome::Ended(retired)) => {
+                // The graph is gone, whoever ends its branches and takes its name away.
+                if let Err(error) = self.finish_deletion(&graph, &retired).await {
+                    tracing::warn!(graph = %name, %error, "a deleted graph still has its name");
+                    self.forget(&graph);
+                }
+            }
             Ok(GraphOutcome::Validated) => {}
             Err(failure) => {
                 self.forget(&graph);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::TryFutureExt;
-use omnigraph_catalog::{Catalog, CommitRow, GraphEntry, Snapshot, TableCounts, TableKind};
+use omnigraph_catalog::{Catalog, CatalogError, CommitRow, GraphEntry, Snapshot, TableCounts, TableKind};
 use omnigraph_commit::{Committer, OperationState as CommitState};
 use omnigraph_types::{BranchName, CommitId, Failure, GraphId, GraphName, GraphVersion, OperationId};
 
@@ -219,7 +219,7 @@ impl Graph {
         let is_proven = presumed.is_none();
         let base = match presumed {
             Some(base) => base,
-            None => self.newest(&request.branch).await?,
+            None => self.newest_or_answered(&request).await?,
         };
         let schema = self.schema(&base).await?;
         Ok(Load::new(LoadParts {
@@ -231,6 +231,18 @@ impl Graph {
             intake: engine.intake(),
             permit,
         }))
+    }
+
+    /// The newest version of the branch; of a removed one, its last version, if the load was committed there: its end then gets the receipt.
+    async fn newest_or_answered(&self, request: &LoadRequest) -> Result<Snapshot> {
+        let catalog = &self.shared.catalog;
+        let missing = match catalog.newest(&request.branch).await {
+            Err(missing @ CatalogError::BranchNotFound(_)) => missing,
+            newest => return Ok(newest?),
+        };
+        let Some(operation) = request.operation_id else { return Err(missing.into()) };
+        let answered = catalog.removed_with(&request.branch, operation).await?;
+        answered.ok_or_else(|| missing.into())
     }
 
     /// One commit by id.

@@ -393,7 +393,7 @@ impl Load {
             types,
         });
         let store = self.graph.committer().catalog().store().clone();
-        Ok(LoadWriter::new(store, validator, counts))
+        Ok(LoadWriter::new(store, self.base.snapshot.branch_id(), validator, counts))
     }
 
     fn write_request(&self, digest: String) -> WriteRequest {

@@ -3,7 +3,7 @@
 use futures::{StreamExt, TryFutureExt, stream};
 use omnigraph_catalog::{BranchRow, CatalogError, Chain, PublicationKind, RecoveryRow, Snapshot};
 use omnigraph_commit::SettleReport;
-use omnigraph_types::{BranchName, Failure, GraphName, GraphVersion, OperationId, TableVersion};
+use omnigraph_types::{BranchName, Failure, GraphName, GraphVersion, OperationId, Problem, TableVersion};
 use tokio::time::Instant;
 
 use crate::deletion::{is_graph_gone, on_current};
@@ -171,7 +171,12 @@ impl Engine {
         };
         let settled = stream::iter(entries).map(|name| async move {
             match self.graph(&name).await {
-                Ok(graph) => graph.settle_all().await,
+                // In a task of its own: whatever happens to it ends no server.
+                Ok(graph) => tokio::spawn(async move { graph.settle_all().await }).await.unwrap_or_else(|error| {
+                    let failure = Failure::new(Problem::Internal, "looking for interrupted writes broke off");
+                    let report = Err(failure.with_source(error));
+                    vec![BranchSettled { graph: name, branch: BranchName::Main, report }]
+                }),
                 // Deleted, and its name taken away just now.
                 Err(failure) if is_graph_gone(&failure) => Vec::new(),
                 Err(failure) => {

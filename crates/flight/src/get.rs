@@ -76,6 +76,12 @@ pub(crate) fn table_schema(snapshot: &GraphSnapshot, table: &TableRead) -> Resul
                 whole.fields().iter().map(|field: &Arc<Field>| field.name().as_str()),
             )),
         };
+        if let Some((place, name)) =
+            table.columns.iter().enumerate().find(|(place, name)| table.columns[..*place].contains(*name))
+        {
+            let message = format!("columns names {name:?} twice, also at place {}: name each column once", place + 1);
+            return Err(convert::invalid("columns", message));
+        }
         table.columns.iter().map(named).collect::<Result<_, Failure>>()?
     };
     Ok(Arc::new(Schema::new(fields)))

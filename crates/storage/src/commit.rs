@@ -3,7 +3,9 @@
 //! Invariants: a commit lands at its base + 1 or nowhere; a taken slot is a value that names its owner; an error says whether anything was
 //! applied, and what cannot be told is `CommitUnknown`. Lance's automatic cleanup never runs.
 
-use futures::TryStreamExt;
+use std::panic::AssertUnwindSafe;
+
+use futures::{FutureExt, TryStreamExt};
 use lance::dataset::CommitBuilder;
 use lance::dataset::transaction::{Operation, Transaction};
 use lance_core::Error as LanceError;
@@ -45,12 +47,29 @@ impl Store {
     /// # Errors
     /// `TableNotFound` if there is no such version.
     pub async fn open_table(&self, pin: &Pin) -> Result<Table, StorageError> {
-        match self.dataset_builder(&pin.tree).with_version(pin.version.0).load().await {
-            Ok(dataset) => Ok(Table::new(dataset, pin.clone())),
+        // Lance panics on some damaged manifests.
+        let opened = AssertUnwindSafe(self.dataset_builder(&pin.tree).with_version(pin.version.0).load());
+        let opened = opened.catch_unwind().await.map_err(|_| StorageError::Corrupt {
+            object: pin.to_string(),
+            expected: "a version that can be opened",
+            source: "Lance panicked on its manifest".into(),
+        })?;
+        match opened {
+            Ok(dataset) => self.own(Table::new(dataset, pin.clone())),
             Err(
                 LanceError::DatasetNotFound { .. } | LanceError::NotFound { .. } | LanceError::VersionNotFound { .. },
             ) => Err(StorageError::TableNotFound { pin: pin.clone() }),
             Err(error) => Err(lance_error("open a table", pin, error)),
+        }
+    }
+
+    /// The table, if all trees that it was made from lie in this root: Lance names them by absolute paths.
+    fn own(&self, table: Table) -> Result<Table, StorageError> {
+        let inside = self.uri_prefix();
+        let outside = table.dataset().manifest().base_paths.values().find(|base| !base.path.starts_with(&inside));
+        match outside {
+            None => Ok(table),
+            Some(base) => Err(StorageError::OtherRoot { object: table.pin().to_string(), made_in: base.path.clone() }),
         }
     }
 

@@ -95,6 +95,14 @@ pub enum StorageError {
         /// The cause.
         source: Source,
     },
+    /// A tree that was made in another root: the root was moved or copied.
+    #[error("{object} was made in {made_in}, which is not this root")]
+    OtherRoot {
+        /// The tree and version.
+        object: String,
+        /// Where the tree that it was made from lies.
+        made_in: String,
+    },
     /// Batches, columns, filters or changes do not fit the table.
     #[error("{action} does not fit {object}")]
     Mismatch {
@@ -118,6 +126,7 @@ impl StorageError {
             | Self::PutIfAbsentIgnored { .. }
             | Self::TableNotFound { .. }
             | Self::Corrupt { .. }
+            | Self::OtherRoot { .. }
             | Self::Mismatch { .. } => Certainty::NotApplied,
         }
     }
@@ -152,6 +161,12 @@ impl StorageError {
             Self::Corrupt { expected, .. } => (
                 Problem::Corrupt { object: "stored object".to_owned(), expected: (*expected).to_owned() },
                 format!("a stored object cannot be read as {expected}"),
+            ),
+            Self::OtherRoot { .. } => (
+                Problem::Corrupt { object: "branch".to_owned(), expected: "a root that was not moved".to_owned() },
+                "this root was moved or copied since its branches were made, and they name files by their old place: serve it from there, or \
+                 read main"
+                    .to_owned(),
             ),
             Self::Mismatch { action, .. } => {
                 (Problem::Internal, format!("what was to be done does not fit a table: {action}"))

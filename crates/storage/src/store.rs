@@ -127,6 +127,11 @@ impl Store {
         ObjectPath::parse_text(parts.join("/")).ok()
     }
 
+    /// How the URI of everything in this root begins.
+    pub(crate) fn uri_prefix(&self) -> String {
+        format!("{}/", self.inner.root_uri)
+    }
+
     /// The URI by which Lance opens or writes a folder.
     pub(crate) fn uri(&self, path: &ObjectPath) -> String {
         format!("{}/{}", self.inner.root_uri, percent_encoded(path.as_str()))

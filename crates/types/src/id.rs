@@ -36,9 +36,13 @@ macro_rules! ulid_id {
 
         impl FromStr for $name {
             type Err = ulid::DecodeError;
-            /// Parses 26 Crockford characters; fails on any other text.
+            /// Parses 26 Crockford characters of 128 bits; fails on any other text.
             fn from_str(text: &str) -> Result<Self, Self::Err> {
-                Ulid::from_string(text).map(Self)
+                // 26 characters hold 130 bits: a first one beyond 7 would be cut off in silence, and name another id.
+                match text.as_bytes().first() {
+                    Some(b'0'..=b'7') | None => Ulid::from_string(text).map(Self),
+                    Some(_) => Err(ulid::DecodeError::InvalidChar),
+                }
             }
         }
     )*};
@@ -110,6 +114,14 @@ impl TableVersion {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_of_more_than_128_bits_is_no_id() {
+        assert!("7ZZZZZZZZZZZZZZZZZZZZZZZZZ".parse::<CommitId>().is_ok());
+        for text in ["8ZZZZZZZZZZZZZZZZZZZZZZZZZ", "81ARZ3NDEKTSV4RRFFQ69G5FAV", "", "01ARZ3NDEKTSV4RRFFQ69G5FA"] {
+            assert!(text.parse::<CommitId>().is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn ulid_id_round_trips_through_text_and_json() {

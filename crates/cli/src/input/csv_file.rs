@@ -15,6 +15,7 @@ use arrow::csv::reader::Format;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 
 use super::meter::{Counted, Meter};
+use super::quotes::Quotes;
 use super::text::{TextError, parse_column};
 use super::{Batches, ColumnPlan, InputError, ReadOptions, Table, TypeColumns, is_standard_input, open_file};
 
@@ -59,7 +60,7 @@ pub(crate) fn read(
         .with_delimiter(delimiter)
         .with_batch_size(options.batch_rows)
         .with_projection(plan.taken.iter().map(|column| column.index).collect())
-        .build_buffered(reader)
+        .build_buffered(Quotes::new(reader, delimiter, 1 + header.iter().filter(|&&byte| byte == b'\n').count() as u64))
         .map_err(malformed)?;
     let fields: Vec<Field> = plan
         .taken
@@ -95,6 +96,9 @@ fn read_header(reader: &mut impl BufRead, file: &Path) -> Result<Vec<u8>, InputE
     }
     if header.starts_with(BYTE_ORDER_MARK) {
         header.drain(..BYTE_ORDER_MARK.len());
+    }
+    if header.windows(2).any(|pair| pair[0] == b'\r' && pair[1] != b'\n') {
+        return Err(InputError::LineEnds { file: file.to_owned() });
     }
     if header.iter().all(u8::is_ascii_whitespace) {
         return Err(InputError::HeaderMissing { file: file.to_owned() });

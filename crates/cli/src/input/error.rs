@@ -93,6 +93,12 @@ pub(crate) enum InputError {
         /// The file.
         file: PathBuf,
     },
+    /// Lines that end as no reader of CSV here understands: all rows would be one header.
+    #[error("{}: its lines end in a carriage return alone; convert them to LF or CRLF", file.display())]
+    LineEnds {
+        /// The file.
+        file: PathBuf,
+    },
     /// An option names a column that the file does not have.
     #[error("{}: {option} names column {column:?}, and the columns are {}", file.display(), list(columns))]
     ColumnMissing {
@@ -217,6 +223,7 @@ impl InputError {
             | Self::ReaderDied
             | Self::HeaderTooLong { .. }
             | Self::HeaderMissing { .. }
+            | Self::LineEnds { .. }
             | Self::TextUnsupported { .. }
             | Self::Cell { .. }
             | Self::FilesDiffer { .. }

@@ -111,6 +111,7 @@ fn columns_are_renamed_selected_and_skipped_by_the_files_names() {
 #[test]
 fn file_without_a_header_is_refused() {
     assert!(matches!(read_csv("", &airport(), &options()), Err(InputError::HeaderMissing { .. })));
+    assert!(matches!(read_csv("iata,name\rOSL,x\r", &airport(), &options()), Err(InputError::LineEnds { .. })));
     assert!(matches!(read_csv("\n\n", &airport(), &options()), Err(InputError::HeaderMissing { .. })));
     assert_eq!(read_csv("iata\n", &airport(), &options()).unwrap().len(), 0);
 }

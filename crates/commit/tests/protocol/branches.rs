@@ -9,6 +9,7 @@ use omnigraph_commit::{
 };
 use omnigraph_storage::StoreHook;
 use omnigraph_types::{BranchName, Effect, Failure, OperationId, Problem, Resource};
+use ulid::Ulid;
 
 use crate::world::{DyingHook, Process, TABLES, World, fresh};
 
@@ -145,7 +146,9 @@ async fn of_two_creators_one_wins_and_the_other_is_told() {
 async fn resent_requests_about_branches_are_answered_once() {
     let world = World::new().await;
     let (process, other) = (world.process().await, world.process().await);
-    let (create_id, delete_id, write_id) = (fresh(), fresh(), fresh());
+    let (create_id, delete_id) = (fresh(), fresh());
+    // Minted long before it was sent, which is allowed for days.
+    let write_id = OperationId(Ulid::from_parts(fresh().timestamp_ms() - 7 * 86_400_000, 1));
     let made = row(create(&process, create_id, "dev").await);
     assert!(matches!(create(&other, create_id, "dev").await.unwrap(), BranchOutcome::Replayed(row) if row == made));
     let reused = create(&other, create_id, "other").await.unwrap_err();
@@ -183,6 +186,8 @@ async fn deleted_branch_refuses_writes_everywhere_and_its_descendants_stay() {
     assert_eq!(ids(&process, "child").await, [vec!["kept", "own"], vec!["kept"]]);
     let snapshot = other.committer.catalog().snapshot_of_commit(head).await.unwrap();
     assert_eq!(snapshot.head(), head, "commits of a removed branch stay readable");
+    create_from(&process, "again", BranchSource::Commit(head)).await;
+    assert_eq!(ids(&other, "again").await, [vec!["kept"], vec!["kept"]], "and branches can be made of them");
     assert_eq!(process.ids(&snapshot).await[0].len(), 1);
 }
 

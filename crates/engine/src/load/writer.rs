@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use omnigraph_catalog::{Snapshot, TableRow};
 use omnigraph_commit::{Attempt, Place, Prepared, TableChange, Writer};
 use omnigraph_storage::{ScanOrder, ScanRequest, Store, Table};
-use omnigraph_types::{Failure, TableId};
+use omnigraph_types::{BranchId, Failure, TableId};
 
 use crate::error::{EngineError, Result};
 use crate::graph::{TypeCounts, type_kind};
@@ -23,29 +23,32 @@ pub(crate) type CountsSlot = Arc<Mutex<Vec<TypeCounts>>>;
 #[derive(Debug)]
 pub(crate) struct LoadWriter {
     store: Store,
+    branch_id: BranchId,
     validator: Validator,
     counts: CountsSlot,
 }
 
 impl LoadWriter {
     /// A writer of staged rows. `counts` is told what the last preparation would do.
-    pub(crate) fn new(store: Store, validator: Validator, counts: CountsSlot) -> Self {
-        Self { store, validator, counts }
+    pub(crate) fn new(store: Store, branch_id: BranchId, validator: Validator, counts: CountsSlot) -> Self {
+        Self { store, branch_id, validator, counts }
     }
 
     async fn prepare_on(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<Prepared> {
-        self.check_schema(base)?;
+        self.check_base(base)?;
         let mut tables = Tables::new(base);
+        for (id, staged) in &self.validator.types {
+            if !tables.get(*id).await?.takes(&staged.files) {
+                let (here, there) = ("files of another branch".to_owned(), "its own tree".to_owned());
+                return Err(moved(base, format!("table:{}", row_of(base, *id)?.type_name), here, there));
+            }
+        }
         self.validator.validate(&mut tables).await?;
         let mut prepared = Prepared::default();
         let mut counts = Vec::new();
         for (id, staged) in &self.validator.types {
             let row = row_of(base, *id)?;
             let pinned = tables.get(*id).await?;
-            if !pinned.takes(&staged.files) {
-                let (here, there) = ("files of another branch".to_owned(), "its own tree".to_owned());
-                return Err(moved(base, format!("table:{}", row.type_name), here, there));
-            }
             let change = self.stage(base, row, staged, pinned, attempt).await?;
             counts.push(TypeCounts {
                 type_name: row.type_name.clone(),
@@ -61,8 +64,11 @@ impl LoadWriter {
         Ok(prepared)
     }
 
-    /// The schema must be the one that the rows were checked by.
-    fn check_schema(&self, base: &Snapshot) -> Result<()> {
+    /// The branch must be the one that the load began on, whatever its name means by now, and the schema the one that the rows were checked by.
+    fn check_base(&self, base: &Snapshot) -> Result<()> {
+        if base.branch_id() != self.branch_id {
+            return Err(moved(base, "branch".to_owned(), self.branch_id.to_string(), base.branch_id().to_string()));
+        }
         let expected = &self.validator.schema.hash;
         if base.schema_hash() == expected {
             return Ok(());

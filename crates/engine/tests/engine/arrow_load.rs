@@ -12,8 +12,8 @@ use omnigraph_engine::LoadMode;
 use omnigraph_types::{ConstraintKind, Problem};
 
 use crate::support::{
-    SPEC, batch, graph, ids, invalid, kind_and_row, list_type, load_batches, mint, p, request, rows, value, violation,
-    write_batches,
+    SPEC, append, batch, graph, ids, invalid, kind_and_row, list_type, load_batches, mint, p, request, rows, value,
+    violation, write_batches,
 };
 
 const WIDE: &str = "
@@ -272,7 +272,7 @@ async fn same_rows_cut_and_typed_otherwise_are_the_same_request() {
 #[tokio::test]
 async fn empty_stream_touches_nothing_even_in_mode_overwrite() {
     let (_root, graph) = graph(SPEC).await;
-    crate::support::append(&graph, &p("a")).await.unwrap();
+    append(&graph, &p("a")).await.unwrap();
     let none = batch(vec![("k", texts(&[]))]);
     load_batches(&graph, LoadMode::Overwrite, "P", &[none]).await.unwrap();
     assert_eq!(ids(&graph, "P").await, ["a"]);

@@ -1,7 +1,9 @@
 //! Branches through the engine: every mode on a branch, and graphs of many types.
 
-use omnigraph_engine::{CreateBranch, Graph, LoadMode, LoadReceipt, LoadRequest, ReadAt, ValidateOnly};
-use omnigraph_types::{BranchName, CommitId, Failure, Limits, Problem};
+use omnigraph_engine::{
+    CreateBranch, DeleteBranch, Graph, LoadMode, LoadOutcome, LoadReceipt, LoadRequest, ReadAt, ValidateOnly,
+};
+use omnigraph_types::{BranchName, CommitId, Effect, Failure, Limits, Problem};
 
 use crate::support::{Root, SPEC, append, edge, graph, mint, n, p, request, send};
 
@@ -122,5 +124,54 @@ async fn graph_of_many_types_is_read_at_every_commit_on_every_branch() {
             assert_eq!(count(graph, at.clone(), type_name).await, rows, "{type_name} at {at:?}");
         }
         assert_eq!(graph.list_branches(None, 10).await.unwrap().len(), 3);
+    }
+}
+
+async fn delete(graph: &Graph) {
+    let delete = DeleteBranch {
+        name: dev(),
+        operation_id: None,
+        expected_head: None,
+        validate_only: ValidateOnly::No,
+        actor: "tester".to_owned(),
+        deadline: None,
+    };
+    graph.delete_branch(delete).await.unwrap();
+}
+
+#[tokio::test]
+async fn load_that_was_committed_on_a_branch_is_answered_after_the_branch_is_gone() {
+    let (_root, graph) = graph(SPEC).await;
+    branch(&graph, dev(), ReadAt::Branch(BranchName::Main)).await;
+    let operation_id = Some(mint());
+    let request = || LoadRequest { branch: dev(), operation_id, ..request(LoadMode::Append) };
+    let first = send(&graph, request(), &p("a")).await.unwrap();
+    delete(&graph).await;
+    let again = send(&graph, request(), &p("a")).await.unwrap();
+    assert_eq!((again.outcome, again.commit), (LoadOutcome::Replayed, first.commit.clone()));
+    let other = send(&graph, request(), &p("b")).await.unwrap_err();
+    assert!(matches!(other.problem, Problem::OperationIdReused { .. }), "{other:?}");
+    branch(&graph, dev(), ReadAt::Branch(BranchName::Main)).await;
+    let again = send(&graph, request(), &p("a")).await.unwrap();
+    assert_eq!((again.outcome, again.commit), (LoadOutcome::Replayed, first.commit));
+    assert_eq!(count(&graph, ReadAt::Branch(dev()), "P").await, 0);
+}
+
+#[tokio::test]
+async fn load_whose_branch_was_made_anew_meanwhile_is_refused() {
+    for has_own_tree in [true, false] {
+        let (_root, graph) = graph(SPEC).await;
+        branch(&graph, dev(), ReadAt::Branch(BranchName::Main)).await;
+        if has_own_tree {
+            on_dev(&graph, LoadMode::Append, &p("a")).await.unwrap();
+        }
+        let mut load = graph.begin_load(LoadRequest { branch: dev(), ..request(LoadMode::Append) }).await.unwrap();
+        load.write_ndjson(p("b").as_bytes()).await.unwrap();
+        delete(&graph).await;
+        branch(&graph, dev(), ReadAt::Branch(BranchName::Main)).await;
+        let failure = load.finish().await.unwrap_err();
+        let Problem::ReadSetChanged { member, .. } = &failure.problem else { panic!("{failure:?}") };
+        assert_eq!((member.as_str(), failure.effect), ("branch", Effect::None));
+        assert_eq!(count(&graph, ReadAt::Branch(dev()), "P").await, 0);
     }
 }

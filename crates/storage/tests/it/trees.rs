@@ -95,3 +95,48 @@ async fn tree_of_a_missing_version_is_not_found() {
     let missing = temp.store.create_tree(&pin, fresh_tree()).await;
     assert!(matches!(missing, Err(StorageError::TableNotFound { .. })), "{missing:?}");
 }
+
+#[tokio::test]
+async fn tree_of_a_root_that_was_moved_is_refused_and_main_is_read() {
+    let temp = TempStore::open().await;
+    let first = table_with(&temp.store, &["a"]).await;
+    let tree = temp.store.create_tree(&first.pin(), fresh_tree()).await.unwrap();
+    let moved = tempfile::tempdir().unwrap();
+    let root = moved.path().join("moved");
+    copy_folder(std::path::Path::new(temp.store.root()), &root);
+    let store = Store::open(root.to_str().unwrap(), Default::default()).await.unwrap();
+    assert_eq!(ids_in(&store.open_table(&first.pin()).await.unwrap()).await.unwrap(), ["a"]);
+    let refused = store.open_table(&tree.at(TableVersion(1))).await;
+    assert!(matches!(refused, Err(StorageError::OtherRoot { .. })), "{refused:?}");
+}
+
+fn copy_folder(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn damaged_version_is_corrupt_and_no_panic() {
+    for keep in [0, 1, 2, 3] {
+        let temp = TempStore::open().await;
+        let first = table_with(&temp.store, &["a"]).await;
+        let versions = std::path::Path::new(temp.store.root()).join(first.pin().tree.path.as_str()).join("_versions");
+        let file = std::fs::read_dir(versions).unwrap().next().unwrap().unwrap().path();
+        let bytes = std::fs::read(&file).unwrap();
+        let damaged: Vec<u8> = match keep {
+            0 => bytes.iter().map(|byte| byte ^ 0x5a).collect(),
+            parts => bytes[..bytes.len() * parts / 4].to_vec(),
+        };
+        std::fs::write(&file, damaged).unwrap();
+        let opened = temp.reopen(vec![]).await.open_table(&first.pin()).await;
+        assert!(matches!(opened, Err(StorageError::Corrupt { .. })), "{keep}: {opened:?}");
+    }
+}
