@@ -4,14 +4,13 @@
 //! that have changed since. So a publication writes as much in a graph of a thousand tables as in one of two.
 
 use arrow::array::RecordBatch;
+use omnigraph_storage::Table;
 
 use crate::error::CatalogError;
-use crate::format::{decode_registers, encode_registers};
+use crate::format::{Registers, decode_registers, encode_registers};
 use crate::history::read_rows;
 use crate::snapshot::Snapshot;
 use crate::state::State;
-
-use omnigraph_storage::Table;
 
 /// Rows of tables and branches that a version's own file holds.
 const CORE_ROWS_MAX: usize = 64;
@@ -46,9 +45,9 @@ pub(crate) fn rebase(next: &mut State, fragment: u64) -> Result<Option<Rebased>,
 pub(crate) async fn complete(state: &mut State, table: &Table, known: Option<&Snapshot>) -> Result<(), CatalogError> {
     let Some(fragment) = state.base else { return Ok(()) };
     let usable = |known: &&State| known.base == state.base && known.version <= state.version;
-    let (tables, branches) = match known.map(Snapshot::state).filter(usable) {
+    let Registers { tables, branches } = match known.map(Snapshot::state).filter(usable) {
         // Rows that have changed since the base are in the file itself, and in that of every later version.
-        Some(known) => (known.tables.clone(), known.branches.clone()),
+        Some(known) => Registers { tables: known.tables.clone(), branches: known.branches.clone() },
         None => decode_registers(&read_rows(table, &[fragment]).await?, state.version)?,
     };
     state.tables_changed = state.tables.keys().copied().collect();

@@ -140,15 +140,20 @@ pub(crate) fn encode_registers(state: &State) -> Result<RecordBatch, CatalogErro
     rows.into_batch()
 }
 
+/// The rows of a base.
+#[derive(Debug)]
+pub(crate) struct Registers {
+    pub(crate) tables: BTreeMap<TableId, TableRow>,
+    pub(crate) branches: BTreeMap<BranchId, BranchRow>,
+}
+
 /// Reads a base.
-pub(crate) fn decode_registers(
-    batches: &[RecordBatch],
-    version: GraphVersion,
-) -> Result<(BTreeMap<TableId, TableRow>, BTreeMap<BranchId, BranchRow>), CatalogError> {
+pub(crate) fn decode_registers(batches: &[RecordBatch], version: GraphVersion) -> Result<Registers, CatalogError> {
     let rows = RawRows::read(batches, version)?;
-    let tables = rows.all::<TableRow>("table")?.into_iter().map(|row| (row.id, row)).collect();
-    let branches = rows.all::<BranchRow>("branch")?.into_iter().map(|row| (row.branch_id, row)).collect();
-    Ok((tables, branches))
+    Ok(Registers {
+        tables: rows.all::<TableRow>("table")?.into_iter().map(|row| (row.id, row)).collect(),
+        branches: rows.all::<BranchRow>("branch")?.into_iter().map(|row| (row.branch_id, row)).collect(),
+    })
 }
 
 /// The rows of a history fragment.

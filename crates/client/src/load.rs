@@ -12,7 +12,7 @@ use arrow_ipc::CompressionType;
 use arrow_ipc::writer::IpcWriteOptions;
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, TryStreamExt};
-use omnigraph_types::{BranchName, CommitId, Effect, GraphName, OperationId};
+use omnigraph_types::{BranchName, CommitId, Effect, Failure, GraphName, OperationId, Problem};
 use omnigraph_wire::v1;
 use omnigraph_wire::v1::load_service_client::LoadServiceClient;
 use prost::Message;
@@ -176,7 +176,7 @@ impl Client {
             Ok(answers.boxed() as Answers<PutResult>)
         });
         upload.send(encoder.opening(&target, &options)?).await?;
-        Ok(Loader { upload, encoder, operation_id })
+        Ok(Loader { upload, encoder, operation_id, message_bytes_max: self.options().message_bytes_max })
     }
 
     /// Opens a load of NDJSON text, in which types may be mixed. Nothing is stored before [`NdjsonLoader::finish`].
@@ -211,6 +211,15 @@ pub struct Loader {
     upload: Upload<FlightData, PutResult>,
     encoder: RowEncoder,
     operation_id: OperationId,
+    message_bytes_max: usize,
+}
+
+/// A row that no message can hold.
+fn too_large(asked: u64, value: u64) -> ClientError {
+    let limit = "message_bytes_max".to_owned();
+    let message =
+        format!("a message of {asked} bytes is longer than {limit}, {value}: send smaller batches, or smaller values");
+    ClientError::Failed(Box::new(Failure::new(Problem::ResourceLimit { limit, value, asked }, message)))
 }
 
 impl Loader {
@@ -222,6 +231,11 @@ impl Loader {
     /// Sends rows, waiting while the server is busy. Fails as soon as the server refuses the load.
     pub async fn write(&mut self, batch: RecordBatch) -> Result<(), ClientError> {
         for message in self.encoder.encode(batch)? {
+            // Tonic would break the call off in the middle, and nobody would know why.
+            let (asked, value) = (message.encoded_len() as u64, self.message_bytes_max as u64);
+            if asked > value {
+                return Err(too_large(asked, value));
+            }
             self.upload.send(message).await?;
         }
         Ok(())

@@ -275,7 +275,7 @@ fn consumed() -> omnigraph_catalog::CatalogError {
 
 async fn apply_one(committer: &Committer, ready: &Ready, change: &TableChange) -> Result<Table, CommitError> {
     let (base, staged) = match &change.staged {
-        Staged::Effect { base, change } => (base, change),
+        Staged::Effect { base, change } => (base, change.as_ref()),
         Staged::Private(table) => return Ok(table.clone()),
     };
     committer.hit(FailPoint::LoadApplyBefore).await?;

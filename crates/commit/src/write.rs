@@ -124,7 +124,7 @@ pub enum Staged {
         /// The table opened at its pin.
         base: Table,
         /// The transaction on it.
-        change: StagedChange,
+        change: Box<StagedChange>,
     },
     /// A tree of the attempt's own, complete and named by nothing: no effect. The publication names it, and the branch becomes its owner.
     Private(Table),

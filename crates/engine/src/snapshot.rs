@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Schema as ArrowSchema, SchemaRef};
 use futures::StreamExt;
 use futures::stream::BoxStream;
@@ -85,6 +85,12 @@ pub struct QueryStream {
     pub batches: BatchStream,
 }
 
+/// Bytes that a batch's values take when they are sent: a column that stands in it twice counts twice, although its memory is shared.
+fn content_bytes(batch: &RecordBatch) -> u64 {
+    let bytes = |column: &ArrayRef| column.to_data().get_slice_memory_size().unwrap_or(usize::MAX) as u64;
+    batch.columns().iter().map(bytes).fold(0, u64::saturating_add)
+}
+
 /// One commit, pinned: everything read through it is of that commit. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct GraphSnapshot {
@@ -145,6 +151,11 @@ impl GraphSnapshot {
         }
         let schema = &self.schema.schema;
         let checked = check_query(&request.text, request.name.as_deref(), schema)?;
+        let (asked, value) = (checked.read.projections.len() as u64, self.engine.limits.query_columns_max);
+        if asked > value {
+            let advice = "return fewer columns, or raise the limit";
+            return Err(EngineError::Limit { limit: "query_columns_max", value, asked, advice });
+        }
         let values = bind(&checked.params, &request.params_json).map_err(LangError::from)?;
         let now_ms = i64::try_from(self.engine.clock.wall_ms()).unwrap_or(i64::MAX);
         let read = checked.read.with_values(&values, now_ms).map_err(LangError::from)?;
@@ -159,7 +170,18 @@ impl GraphSnapshot {
             Ok(ColumnInfo { name: projection.name.clone(), ty, nullable: projection.nullability.is_nullable() })
         };
         let columns = read.projections.iter().map(column).collect::<Result<_>>()?;
-        let batches = output.batches.map(|batch| batch.map_err(|error| EngineError::from(error).failure())).boxed();
+        let value = self.engine.limits.query_memory_bytes_max;
+        let within = move |batch: RecordBatch| match content_bytes(&batch) {
+            asked if asked <= value => Ok(batch),
+            asked => {
+                let advice = "return fewer or smaller columns, or raise the limit";
+                Err(EngineError::Limit { limit: "query_memory_bytes_max", value, asked, advice })
+            }
+        };
+        let batches = output
+            .batches
+            .map(move |batch| batch.map_err(EngineError::from).and_then(within).map_err(EngineError::failure));
+        let batches = batches.boxed();
         Ok(QueryStream { schema: output.schema, columns, batches })
     }
 

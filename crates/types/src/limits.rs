@@ -100,6 +100,8 @@ limits! {
     schema_text_bytes_max = 1_048_576 "bytes",
     /// Bytes that one query may hold in memory before it fails.
     query_memory_bytes_max = 268_435_456 "bytes",
+    /// Columns that one query may return.
+    query_columns_max = 1_000 "count",
     /// Largest page of a list.
     page_size_max = 1_000 "count",
     /// Page of a list where the client names no size.

@@ -219,7 +219,7 @@ impl Writer for Clear {
     async fn prepare(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<Prepared, Failure> {
         let opened = base.open_table(self.0).await.map_err(|error| error.failure())?;
         let change = opened.stage_overwrite(omnigraph_storage::StagedFiles::empty(), attempt.mark());
-        let staged = Staged::Effect { base: opened, change };
+        let staged = Staged::Effect { base: opened, change: Box::new(change) };
         let deleted = base.table(self.0).expect("a table of the graph").row_count;
         let change = TableChange { table: self.0, staged, inserted: 0, updated: 0, deleted, rows_after: 0 };
         Ok(Prepared { changes: vec![change] })

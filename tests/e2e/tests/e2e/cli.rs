@@ -236,6 +236,12 @@ fn load_that_fails_tells_what_where_and_what_now() {
     let typo = world.file("typo.csv", &format!("{header}BGO,Bergen,,,NO,sixty,5\n"));
     load(&typo, "append").fails(1, &["typo.csv", "latitude", "sixty", "next: nothing was stored"]);
 
+    let huge = world.file("huge.csv", &format!("{header}BGO,{},,,NO,60,5\n", "x".repeat(70_000_000)));
+    load(&huge, "append").fails(1, &["RESOURCE_LIMIT", "message_bytes_max", "nothing was stored"]);
+
+    let cut = world.file("quote.csv", &format!("{header}BGO,\"Bergen,,,NO,60,5\nTRD,Trondheim,,,NO,63,10\n"));
+    load(&cut, "append").fails(1, &["quote.csv", "line 2 is never closed", "nothing was stored"]);
+
     let column = world.file("column.csv", "iata,nam,country,latitude,longitude\nBGO,Bergen,NO,60,5\n");
     let told = load(&column, "append");
     assert_ne!(told.code, 0, "{told:#?}");
