@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod allocator;
 mod arguments;
 mod command;
 mod error;
@@ -12,7 +13,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use arguments::Arguments;
+use arguments::{Arguments, Command};
 use error::CliError;
 
 /// Exit code of a request that failed.
@@ -22,6 +23,9 @@ const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if matches!(arguments.command, Command::Serve(_)) {
+        allocator::fix_threshold();
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
