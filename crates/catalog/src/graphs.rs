@@ -269,7 +269,7 @@ impl Graphs {
         }
     }
 
-    /// The graphs there are, by name.
+    /// The graphs there are, by name. One whose entry cannot be read is left out, and logged.
     pub async fn list(&self) -> Result<Vec<GraphEntry>, CatalogError> {
         let children = self.store.list_children(&paths::names()).await?;
         let names: Vec<GraphName> = children.iter().filter_map(|name| name.parse().ok()).collect();
@@ -277,6 +277,10 @@ impl Graphs {
             match self.entry(&name).await {
                 Ok(entry) => Ok(Some(entry)),
                 Err(CatalogError::GraphNotFound(_)) => Ok(None),
+                Err(error @ (CatalogError::Corrupt { .. } | CatalogError::Format { .. })) => {
+                    tracing::error!(graph = %name, %error, "a graph cannot be listed");
+                    Ok(None)
+                }
                 Err(error) => Err(error),
             }
         });

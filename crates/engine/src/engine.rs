@@ -9,7 +9,7 @@ use omnigraph_catalog::{CatalogError, Graphs, NewGraph, NewTable, TableKind};
 use omnigraph_commit::{CommitOptions, Committer, FailPoints};
 use omnigraph_lang::schema::{ParsedSchema, Schema, parse_schema};
 use omnigraph_storage::{Durability, Store, StoreHook, StoreOptions};
-use omnigraph_types::{Clock, CommitId, Diagnostic, Failure, GraphId, GraphName, Limits, OperationId};
+use omnigraph_types::{Clock, CommitId, Diagnostic, Failure, GraphId, GraphName, Limits, OperationId, Problem};
 use sha2::{Digest, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -196,7 +196,7 @@ impl Engine {
         Ok(info)
     }
 
-    /// All graphs, sorted by name.
+    /// All graphs that can be read, sorted by name.
     pub async fn list_graphs(&self) -> Result<Vec<GraphInfo>, Failure> {
         let entries = self.shared.graphs.list().await.map_err(EngineError::from)?;
         let infos = stream::iter(entries).map(|entry| async move {
@@ -204,6 +204,11 @@ impl Engine {
                 Ok(info) => Ok(Some(info)),
                 // Deleted since it was listed.
                 Err(failure) if is_graph_gone(&failure) => Ok(None),
+                // One graph that cannot be read hides no other; its own calls say what is wrong with it.
+                Err(failure) if is_damaged(&failure) => {
+                    tracing::error!(graph = %entry.name, message = %failure.message, "a graph cannot be listed");
+                    Ok(None)
+                }
                 Err(failure) => Err(failure),
             }
         });
@@ -261,6 +266,14 @@ impl Engine {
     pub(crate) async fn list_names(&self) -> Result<Vec<GraphName>> {
         Ok(self.shared.graphs.list().await?.into_iter().map(|entry| entry.name).collect())
     }
+}
+
+/// Whether no other try will read it.
+fn is_damaged(failure: &Failure) -> bool {
+    matches!(
+        failure.problem,
+        Problem::Corrupt { .. } | Problem::InvariantViolation { .. } | Problem::StorageFormat { .. }
+    )
 }
 
 /// What makes a request for a graph the same request.

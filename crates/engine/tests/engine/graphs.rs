@@ -131,6 +131,21 @@ async fn passed_deadline_ends_a_load_without_effect() {
 }
 
 #[tokio::test]
+async fn graph_that_cannot_be_read_hides_no_other() {
+    let root = Root::new().await;
+    for name in ["a", "b", "c"] {
+        root.engine.create_graph(create(name, SPEC)).await.unwrap();
+    }
+    let entry = root.folder.path().join("root/__graphs/a/0000000001.json");
+    std::fs::write(entry, "torn").unwrap();
+    let engine = Root::open(&root.folder, omnigraph_types::Limits::default()).await;
+    let names: Vec<String> = engine.list_graphs().await.unwrap().iter().map(|info| info.name.to_string()).collect();
+    assert_eq!(names, ["b", "c"]);
+    let failure = engine.graph(&"a".parse().unwrap()).await.unwrap_err();
+    assert!(matches!(failure.problem, Problem::Corrupt { .. }), "{failure:?}");
+}
+
+#[tokio::test]
 async fn settling_looks_at_every_graph() {
     let root = Root::new().await;
     root.engine.create_graph(create("a", SPEC)).await.unwrap();
