@@ -21,7 +21,7 @@ pub(crate) use history::{LogArguments, OperationArguments, RecoverArguments, Rec
 /// Heading of the options that every command takes.
 const EVERYWHERE: &str = "Options of every command";
 
-/// A graph database whose history branches and merges: the server, and a client for the terminal.
+/// A graph database whose history branches: the server, and a client for the terminal.
 #[derive(Debug, Parser)]
 #[command(
     name = "omnigraph",
@@ -71,7 +71,7 @@ Examples:
 
 The server ends at Control-C or SIGTERM, after its running requests.")]
     Serve(Box<omnigraph_server::ServeArgs>),
-    /// Make, list and show graphs
+    /// Make, list, show and delete graphs
     #[command(subcommand)]
     Graph(GraphCommand),
     /// Show the schema of a graph

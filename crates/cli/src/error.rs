@@ -3,7 +3,7 @@
 use std::io;
 
 use omnigraph_client::ClientError;
-use omnigraph_types::{BranchName, GraphName, OperationId};
+use omnigraph_types::{BranchName, Effect, GraphName, OperationId};
 use thiserror::Error;
 
 use crate::input::{InputError, Place};
@@ -106,6 +106,17 @@ pub(crate) struct Write {
 }
 
 impl CliError {
+    /// The failure of a load of which an earlier attempt may have had an effect.
+    pub(crate) fn after(self, earlier: Effect) -> Self {
+        match self {
+            Self::Load(failed) => {
+                let FailedLoad { error, write, places } = *failed;
+                Self::Load(Box::new(FailedLoad { error: error.after(earlier), write, places }))
+            }
+            other => other,
+        }
+    }
+
     /// A wrong command line.
     pub(crate) fn usage(what: impl Into<String>) -> Self {
         Self::Usage { what: what.into() }

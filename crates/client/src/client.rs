@@ -263,12 +263,14 @@ impl Client {
         Fut: Future<Output = Result<R, ClientError>>,
     {
         let mut attempts = 0;
+        let mut effect = Effect::None;
         loop {
             attempts += 1;
             let error = match attempt().await {
                 Ok(answer) => return Ok(answer),
-                Err(error) => error,
+                Err(error) => error.after(effect),
             };
+            effect = error.effect();
             match self.options.retry.pause(attempts, &error, rand::random()) {
                 Some(pause) if deadline.left().is_none_or(|left| pause < left) => tokio::time::sleep(pause).await,
                 Some(_) | None => return Err(error),

@@ -100,6 +100,19 @@ impl ClientError {
         }
     }
 
+    /// The failure of a request of which an earlier attempt may have had an effect: nothing is proven of the whole then, whatever the last
+    /// attempt met.
+    pub fn after(self, earlier: Effect) -> Self {
+        if earlier == Effect::None || self.effect() != Effect::None {
+            return self;
+        }
+        match self {
+            Self::Failed(failure) => Self::Failed(Box::new(failure.with_effect(Effect::Unknown))),
+            Self::Broken { status, .. } => Self::Broken { effect: Effect::Unknown, status },
+            other => Self::Broken { effect: Effect::Unknown, status: Box::new(Status::unavailable(other.to_string())) },
+        }
+    }
+
     /// What the caller may do next.
     pub fn retry(&self) -> Retry {
         match self {
@@ -173,4 +186,25 @@ fn cause(error: &tonic::transport::Error) -> String {
         innermost = Some(next);
     }
     innermost.map_or_else(String::new, |cause| format!(": {cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use omnigraph_types::Problem;
+
+    use super::*;
+
+    #[test]
+    fn nothing_is_proven_of_a_request_once_one_attempt_of_it_is_not_known() {
+        let refused = || ClientError::Failed(Box::new(Failure::new(Problem::StorageUnavailable, "no store")));
+        let url = || ClientError::Url { url: "x".to_owned(), reason: "no scheme" };
+        for error in [refused(), url()] {
+            assert_eq!(error.after(Effect::None).effect(), Effect::None);
+        }
+        for error in [refused(), url()] {
+            assert_eq!(error.after(Effect::Unknown).effect(), Effect::Unknown);
+        }
+        let broken = ClientError::Broken { effect: Effect::None, status: Box::new(Status::unavailable("gone")) };
+        assert_eq!(broken.after(Effect::Unknown).effect(), Effect::Unknown);
+    }
 }

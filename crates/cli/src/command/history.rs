@@ -67,7 +67,10 @@ pub(crate) async fn operation(session: &Session, arguments: &OperationArguments)
         }
         OperationState::InProgress => {
             fields.push(("state", json!("in progress")));
-            fields.push(("next", json!("ask again")));
+            fields.push((
+                "next",
+                json!("ask again; if its server is gone, the next write settles it, or `omnigraph recover`"),
+            ));
         }
         OperationState::Committed(receipt) => {
             fields.push(("state", json!("committed")));

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omnigraph_client::{Capture, Client, ClientError, Compression, LoadOptions, LoadTarget, Outcome, Purpose, Receipt};
-use omnigraph_types::{Failure, Problem, Retry};
+use omnigraph_types::{Effect, Failure, Problem, Retry};
 use serde_json::json;
 
 use super::Session;
@@ -50,8 +50,13 @@ pub(crate) async fn run(global: &Global, arguments: &LoadArguments) -> Result<()
         load.source = load.open_type(type_name).await?;
     }
     let mut attempt = 1;
+    let mut effect = Effect::None;
     let receipt = loop {
-        match load.attempt().await {
+        let outcome = load.attempt().await.map_err(|error| error.after(effect));
+        if let Err(CliError::Load(failed)) = &outcome {
+            effect = failed.error.effect();
+        }
+        match outcome {
             Ok(receipt) => break receipt,
             Err(CliError::Load(failed)) if attempt < ATTEMPTS_MAX && load.may_repeat(&failed.error) => {
                 attempt += 1;
