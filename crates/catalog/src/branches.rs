@@ -108,8 +108,7 @@ impl Catalog {
         (known.is_own_and_recent(self.clock()) && known.state().retired.is_none()).then_some(known)
     }
 
-    /// The chain of a branch by identity, live or removed.
-    pub fn chain_in(&self, registry: &State, branch: BranchId) -> Option<Chain> {
+    fn chain_in(&self, registry: &State, branch: BranchId) -> Option<Chain> {
         if branch == registry.main_branch_id {
             return Some(self.main_chain());
         }

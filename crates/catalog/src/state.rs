@@ -74,9 +74,14 @@ impl State {
         }
     }
 
+    /// The branches that are not removed, but main.
+    pub fn live_branches(&self) -> impl Iterator<Item = &BranchRow> {
+        self.branches.values().filter(|row| row.removed_ms.is_none())
+    }
+
     /// The live branch of this name.
     pub fn live_branch(&self, name: &BranchName) -> Option<&BranchRow> {
-        self.branches.values().find(|row| row.removed_ms.is_none() && row.name == *name)
+        self.live_branches().find(|row| row.name == *name)
     }
 
     /// The commit that is the head.

@@ -4,7 +4,6 @@
 //! version. It is removed by the last version of its own chain, which competes with its writers directly, so no broken intent can keep it;
 //! then main's registry gives the name back. Whoever meets a removed branch that is still registered finishes that.
 
-use futures::{StreamExt, TryStreamExt, stream};
 use omnigraph_catalog::{
     BranchRow, CatalogError, Chain, OperationRow, Precondition, Publication, PublicationKind, PublishOutcome,
     RetiredRow, Snapshot,
@@ -35,9 +34,6 @@ const REMOVE_POINTS: Points = Points {
     publish_before: FailPoint::BranchRemovePublishBefore,
     publish_after: FailPoint::BranchRemovePublishAfter,
 };
-
-/// Branches ended at once.
-const CONCURRENCY: usize = 8;
 
 /// What a branch is made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +87,28 @@ impl BranchRequest {
         self.deadline.map_or(bound, |deadline| deadline.min(bound))
     }
 
-    fn check_deadline(&self) -> Result<(), CommitError> {
+    /// What ends a chain for this request, as an attempt of its own.
+    pub(crate) fn retirement(&self, committer: &Committer) -> RetiredRow {
+        RetiredRow {
+            operation_id: self.operation_id,
+            digest: self.digest.clone(),
+            attempt_id: AttemptId(committer.clock().mint()),
+            actor: self.actor.clone(),
+            time_ms: committer.clock().wall_ms(),
+        }
+    }
+
+    /// Whether this request ended a chain. `OperationIdReused` if its id did, for another one.
+    pub(crate) fn is_of(&self, retired: &RetiredRow) -> Result<bool, CommitError> {
+        let RetiredRow { operation_id, digest, .. } = retired;
+        if *operation_id == self.operation_id && *digest != self.digest {
+            let (operation_id, first_digest) = (*operation_id, digest.clone());
+            return Err(CatalogError::OperationIdReused { operation_id, first_digest, commit: None }.into());
+        }
+        Ok(*operation_id == self.operation_id)
+    }
+
+    pub(crate) fn check_deadline(&self) -> Result<(), CommitError> {
         if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(CommitError::Deadline);
         }
@@ -274,7 +291,7 @@ async fn receipt(
     }
 }
 
-fn reused(row: OperationRow) -> CommitError {
+pub(crate) fn reused(row: OperationRow) -> CommitError {
     let OperationRow { operation_id, digest, commit_id, .. } = row;
     CatalogError::OperationIdReused { operation_id, first_digest: digest, commit: commit_id }.into()
 }
@@ -306,35 +323,25 @@ pub(crate) async fn delete(committer: &Committer, request: &BranchRequest) -> Re
             return Ok(BranchOutcome::Validated);
         }
         request.check_deadline()?;
-        let (committer, request, newest) = (committer.clone(), request.clone(), newest.clone());
         let points = (FailPoint::BranchRetirePublishBefore, FailPoint::BranchRetirePublishAfter);
-        let task = async move { retire(&committer, &request, &newest, points).await };
-        // Won, lost or unknown: the chain says what is there.
+        let (committer, retired) = (committer.clone(), request.retirement(committer));
+        let task = async move { retire(&committer, &newest, retired, points).await };
         tokio::spawn(task).await.map_err(|_| CommitError::TaskLost)??;
     }
     Err(CommitError::Contention { attempts: u32::try_from(rounds).unwrap_or(u32::MAX), winner: None })
 }
 
-/// Publishes the last version of a branch's chain, without a ticket: it races with whoever holds one.
-async fn retire(
+/// Publishes the last version of a chain, without a ticket: it races with whoever holds one. Won, lost or unknown, the chain says what is there.
+pub(crate) async fn retire(
     committer: &Committer,
-    request: &BranchRequest,
     newest: &Snapshot,
+    retired: RetiredRow,
     (before, after): (FailPoint, FailPoint),
 ) -> Result<(), CommitError> {
     let catalog = committer.catalog();
-    let attempt_id = AttemptId(committer.clock().mint());
-    let retired = RetiredRow {
-        operation_id: request.operation_id,
-        digest: request.digest.clone(),
-        attempt_id,
-        actor: request.actor.clone(),
-        time_ms: committer.clock().wall_ms(),
-    };
-    let publication = Publication {
-        retired: Some(retired),
-        ..Publication::new(PublicationKind::Retire, request.operation_id, request.digest.clone(), attempt_id)
-    };
+    let (operation_id, digest) = (retired.operation_id, retired.digest.clone());
+    let publication = Publication::new(PublicationKind::Retire, operation_id, digest, retired.attempt_id);
+    let publication = Publication { retired: Some(retired), ..publication };
     committer.hit(before).await?;
     let staged = catalog.stage(newest, &publication).await?;
     match catalog.publish(staged).await.map_err(CommitError::from) {
@@ -365,14 +372,8 @@ async fn finish(
         Err(error) => return Err(error),
     }
     let row = BranchRow { removed_ms: Some(retired.time_ms), ..row.clone() };
-    match ours {
-        true if retired.digest == request.digest => Ok(BranchOutcome::Done(row)),
-        true => Err(CatalogError::OperationIdReused {
-            operation_id: request.operation_id,
-            first_digest: retired.digest.clone(),
-            commit: None,
-        }
-        .into()),
+    match request.is_of(retired)? {
+        true => Ok(BranchOutcome::Done(row)),
         false => Err(CatalogError::BranchNotFound(request.name.clone()).into()),
     }
 }
@@ -419,80 +420,4 @@ pub(crate) async fn finish_removal(
         Some(row) if row.removed_ms.is_none() => remove(committer, row, retired, deadline).await,
         _ => Ok(()),
     }
-}
-
-/// Ends main's chain, and with it the graph. `GraphDeleted` if another operation has.
-pub(crate) async fn delete_graph(committer: &Committer, request: &BranchRequest) -> Result<GraphOutcome, CommitError> {
-    let catalog = committer.catalog();
-    let main = catalog.main_chain();
-    let rounds = committer.limits().commit_rounds_max;
-    for _ in 0..rounds {
-        let newest = catalog.newest_of(&main).await?;
-        if let Some(retired) = newest.state().retired.clone() {
-            return match retired.operation_id == request.operation_id {
-                true if retired.digest == request.digest => Ok(GraphOutcome::Ended(retired)),
-                true => Err(CatalogError::OperationIdReused {
-                    operation_id: request.operation_id,
-                    first_digest: retired.digest,
-                    commit: None,
-                }
-                .into()),
-                false => Err(CatalogError::GraphDeleted(catalog.name().clone()).into()),
-            };
-        }
-        let rows = catalog.operation_rows(&newest, request.operation_id).await?;
-        if let Some(row) = rows.into_iter().rev().find(|row| row.kind != PublicationKind::Abort) {
-            return Err(reused(row));
-        }
-        check_age(committer, request.operation_id)?;
-        if request.mode == WriteMode::ValidateOnly {
-            return Ok(GraphOutcome::Validated);
-        }
-        request.check_deadline()?;
-        let (committer, request, newest) = (committer.clone(), request.clone(), newest.clone());
-        let points = (FailPoint::GraphDeletePublishBefore, FailPoint::GraphDeletePublishAfter);
-        let task = async move { retire(&committer, &request, &newest, points).await };
-        // Won, lost or unknown: the chain says what is there.
-        tokio::spawn(task).await.map_err(|_| CommitError::TaskLost)??;
-    }
-    Err(CommitError::Contention { attempts: u32::try_from(rounds).unwrap_or(u32::MAX), winner: None })
-}
-
-/// What became of a request to delete a graph.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GraphOutcome {
-    /// Its chain has ended with this.
-    Ended(RetiredRow),
-    /// It could have been done.
-    Validated,
-}
-
-/// Ends the chains of a deleted graph's branches, so that their writers are told. Anybody can repeat it.
-pub(crate) async fn end_branches(committer: &Committer, retired: &RetiredRow) -> Result<(), CommitError> {
-    let last = committer.catalog().newest_of(&committer.catalog().main_chain()).await?;
-    let live = last.state().branches.values().filter(|row| row.removed_ms.is_none());
-    let chains: Vec<Chain> = live.map(BranchRow::chain_of_versions).collect();
-    let ended = stream::iter(chains).map(|chain| async move { end_branch(committer, &chain, retired).await });
-    ended.buffer_unordered(CONCURRENCY).try_collect().await
-}
-
-async fn end_branch(committer: &Committer, chain: &Chain, retired: &RetiredRow) -> Result<(), CommitError> {
-    let request = BranchRequest {
-        operation_id: retired.operation_id,
-        digest: retired.digest.clone(),
-        actor: retired.actor.clone(),
-        name: chain.name.clone(),
-        expected_head: None,
-        deadline: None,
-        mode: WriteMode::Commit,
-    };
-    let points = (FailPoint::GraphDeleteBranchBefore, FailPoint::GraphDeleteBranchAfter);
-    for _ in 0..committer.limits().commit_rounds_max {
-        let newest = committer.catalog().newest_of(chain).await?;
-        if newest.state().retired.is_some() {
-            return Ok(());
-        }
-        retire(committer, &request, &newest, points).await?;
-    }
-    Err(CommitError::Contention { attempts: 0, winner: None })
 }

@@ -7,7 +7,8 @@ use omnigraph_catalog::{Catalog, Chain, RetiredRow};
 use omnigraph_types::{BranchId, BranchName, Clock, Failure, GraphName, Limits, OperationId};
 use tokio::time::Instant;
 
-use crate::branches::{self, BranchOutcome, BranchRequest, BranchSource, GraphOutcome};
+use crate::branches::{self, BranchOutcome, BranchRequest, BranchSource};
+use crate::deletion::{self, GraphOutcome};
 use crate::error::CommitError;
 use crate::failpoint::{FailPoint, FailPoints};
 use crate::gate::BranchGate;
@@ -114,12 +115,12 @@ impl Committer {
 
     /// Deletes the graph: main's chain ends, which every server meets. Its name is taken away by whoever owns the names.
     pub async fn delete_graph(&self, request: &BranchRequest) -> Result<GraphOutcome, Failure> {
-        branches::delete_graph(self, request).await.map_err(CommitError::into_failure)
+        deletion::delete_graph(self, request).await.map_err(CommitError::into_failure)
     }
 
     /// Ends the branches of a graph whose main chain has ended.
     pub async fn end_branches(&self, retired: &RetiredRow) -> Result<(), Failure> {
-        branches::end_branches(self, retired).await.map_err(CommitError::into_failure)
+        deletion::end_branches(self, retired).await.map_err(CommitError::into_failure)
     }
 
     /// What became of an operation.

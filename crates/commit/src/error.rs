@@ -6,6 +6,7 @@ use omnigraph_types::{BranchName, CommitId, Effect, Failure, GraphVersion, Opera
 use thiserror::Error;
 
 use crate::failpoint::{FailPoint, Injected};
+use crate::intent::Intent;
 use crate::token::TokenMismatch;
 
 /// An error of the write protocol.
@@ -63,6 +64,28 @@ impl CommitError {
             Self::FailPoint { injected: Injected::ReplyLost, .. } => Certainty::Unknown,
             _ => Certainty::NotApplied,
         }
+    }
+
+    /// Whether a failed attempt to take a ticket has certainly left none.
+    pub(crate) fn is_certainly_unarmed(&self) -> bool {
+        self.certainty() == Certainty::NotApplied && !matches!(self, Self::RecoveryRequired { .. })
+    }
+
+    /// An armed attempt that its owner could not settle.
+    pub(crate) fn unsettled(intent: &Intent, branch: &BranchName, phase: Phase) -> Self {
+        Self::RecoveryRequired {
+            operation_id: intent.operation_id,
+            branch: branch.clone(),
+            writer: intent.writer.clone(),
+            phase,
+            reason: "the store does not let it be settled now".to_owned(),
+            effect: Effect::Unknown,
+        }
+    }
+
+    /// Whether a publication was refused because a precondition does not hold.
+    pub(crate) fn is_unmet(&self) -> bool {
+        matches!(self, Self::Catalog(CatalogError::Unmet(_)))
     }
 
     /// Whether time cannot mend it: what is stored is not what it must be.

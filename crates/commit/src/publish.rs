@@ -2,9 +2,8 @@
 //!
 //! Same door as a write: arm, then publish. There is nothing to apply, so an intent found behind its version is rolled forward by anybody.
 
-use omnigraph_catalog::{CatalogError, PublishOutcome, Snapshot};
-use omnigraph_storage::Certainty;
-use omnigraph_types::{Effect as FailureEffect, Phase};
+use omnigraph_catalog::{PublishOutcome, Snapshot};
+use omnigraph_types::Phase;
 use tokio::time::Instant;
 
 use crate::committer::Committer;
@@ -88,28 +87,4 @@ pub(crate) async fn publish(
     };
     committer.liveness().end(intent.attempt_id);
     Ok(published)
-}
-
-impl CommitError {
-    /// Whether a failed attempt to take a ticket has certainly left none.
-    pub(crate) fn is_certainly_unarmed(&self) -> bool {
-        self.certainty() == Certainty::NotApplied && !matches!(self, Self::RecoveryRequired { .. })
-    }
-
-    /// An armed attempt that its owner could not settle.
-    pub(crate) fn unsettled(intent: &Intent, branch: &omnigraph_types::BranchName, phase: Phase) -> Self {
-        Self::RecoveryRequired {
-            operation_id: intent.operation_id,
-            branch: branch.clone(),
-            writer: intent.writer.clone(),
-            phase,
-            reason: "the store does not let it be settled now".to_owned(),
-            effect: FailureEffect::Unknown,
-        }
-    }
-
-    /// Whether a publication was refused because a precondition does not hold.
-    pub(crate) fn is_unmet(&self) -> bool {
-        matches!(self, Self::Catalog(CatalogError::Unmet(_)))
-    }
 }

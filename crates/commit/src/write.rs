@@ -207,13 +207,13 @@ pub(crate) async fn write(
         let stage = stage(committer, &request, newest.clone(), staged.take(), writer.as_mut()).await;
         // Arming proves a presumed version newest. An answer that rests on it waits for that proof.
         if !matches!(stage, Ok(Stage::Ready(_) | Stage::Over(WriteOutcome::Replayed(_))))
-            && let Some(version) = presumed.take().map(|snapshot| snapshot.version())
+            && let Some(presumed) = presumed.take()
         {
             let proven = match newest_or_answer(committer, &request).await? {
                 Named::Newest(snapshot) => snapshot,
                 Named::Answered(row) => return Ok(WriteOutcome::Replayed(row)),
             };
-            if proven.version() != version {
+            if (proven.branch_id(), proven.version()) != (presumed.branch_id(), presumed.version()) {
                 newest = proven;
                 continue;
             }

@@ -166,7 +166,7 @@ impl Graph {
 
     async fn page_of_branches(&self, after: Option<&BranchName>, most: usize) -> Result<Vec<BranchInfo>> {
         let registry = self.catalog().registry().await?;
-        let live = registry.state().branches.values().filter(|row| row.removed_ms.is_none());
+        let live = registry.state().live_branches();
         let mut rows: Vec<&BranchRow> = live.filter(|row| after.is_none_or(|after| row.name > *after)).collect();
         rows.sort_by(|a, b| a.name.cmp(&b.name));
         let chains = rows.into_iter().map(BranchRow::chain_of_versions).collect::<Vec<Chain>>();

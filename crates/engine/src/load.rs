@@ -33,12 +33,13 @@ use omnigraph_catalog::{CommitKind, Snapshot, TableRow};
 pub use omnigraph_commit::OnConflict;
 use omnigraph_commit::{WriteKind, WriteMode, WriteOutcome, WriteRequest};
 use omnigraph_storage::{FileWriter, FileWriterOptions};
-use omnigraph_types::{BranchName, CommitId, Failure, Limits, OperationId, Problem, TableId};
+use omnigraph_types::{BranchName, CommitId, Failure, Limits, OperationId, Problem, Resource, TableId};
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tracing::info;
 
+use crate::deletion::is_graph_gone;
 use crate::error::{EngineError, Result};
 use crate::graph::{CommitInfo, Graph, TypeCounts, type_counts};
 use crate::load::columns::AbsentIds;
@@ -232,9 +233,16 @@ impl Load {
 
     /// Nothing is refused on the ground of a version that was only presumed newest. Once rows were taken the base stays: they have its columns.
     async fn prove_base(&mut self) -> Result<()> {
-        if !self.base.is_proven && self.rows == 0 {
-            self.base = self.graph.proven_base(&self.request.branch).await?;
+        if self.base.is_proven || self.rows > 0 {
+            return Ok(());
         }
+        self.base = match self.graph.proven_base(&self.request.branch).await.map_err(EngineError::failure) {
+            Err(failure) if is_graph_gone(&failure) => {
+                self.graph = self.graph.reopened(failure).await?;
+                self.graph.proven_base(&self.request.branch).await?
+            }
+            base => base?,
+        };
         Ok(())
     }
 
@@ -301,7 +309,17 @@ impl Load {
         let digest = intake.digest(head);
         let counts = CountsSlot::default();
         let writer = self.stage(*intake, counts.clone()).await?;
-        let outcome = self.graph.committer().write(self.write_request(digest), Box::new(writer)).await?;
+        let outcome = self.graph.committer().write(self.write_request(digest), Box::new(writer)).await;
+        let outcome = match outcome {
+            Err(failure) if !self.base.is_proven && is_another(&failure) => {
+                // A ticket does not race with the end of a chain, so a load on presumed ground learns of it last. The next one begins anew.
+                let reason = "its branch, or its graph, was deleted or made anew by another server".to_owned();
+                let message = format!("operation {} was not committed ({reason}): send it again", self.operation_id);
+                let problem = Problem::OperationRolledBack { operation_id: self.operation_id, reason };
+                return Err(Failure::new(problem, message).with_source(failure));
+            }
+            outcome => outcome?,
+        };
         let receipt = self.receipt(outcome, &counts)?;
         let commit = receipt.commit.as_ref().map(|commit| commit.id.to_string());
         info!(operation = %self.operation_id, rows = self.rows, outcome = ?receipt.outcome, commit, "load finished");
@@ -458,6 +476,15 @@ impl Drop for Load {
                 }
             });
         }
+    }
+}
+
+/// Whether a write was refused because its branch or graph is not the one that it was.
+fn is_another(failure: &Failure) -> bool {
+    match &failure.problem {
+        Problem::NotFound { resource, .. } => matches!(resource, Resource::Graph | Resource::Branch),
+        Problem::ReadSetChanged { member, .. } => member == "branch",
+        _ => false,
     }
 }
 

@@ -148,7 +148,7 @@ impl Graph {
             }
             Err(error) => return vec![told(BranchName::Main, Err(error.failure()))],
         };
-        let live = registry.state().branches.values().filter(|row| row.removed_ms.is_none());
+        let live = registry.state().live_branches();
         let mut chains: Vec<Chain> = live.map(BranchRow::chain_of_versions).collect();
         chains.insert(0, self.catalog().main_chain());
         let settled = stream::iter(chains).map(|chain| async move {

@@ -1,11 +1,13 @@
 //! Branches through the engine: every mode on a branch, and graphs of many types.
 
+use arrow::array::StringArray;
 use omnigraph_engine::{
-    CreateBranch, DeleteBranch, Graph, LoadMode, LoadOutcome, LoadReceipt, LoadRequest, ReadAt, ValidateOnly,
+    CreateBranch, DeleteBranch, DeleteGraph, Engine, Graph, LoadMode, LoadOutcome, LoadReceipt, LoadRequest, ReadAt,
+    ValidateOnly,
 };
-use omnigraph_types::{BranchName, CommitId, Effect, Failure, Limits, Problem};
+use omnigraph_types::{BranchName, CommitId, Effect, Failure, Limits, Problem, Retry};
 
-use crate::support::{Root, SPEC, append, edge, graph, mint, n, p, request, send};
+use crate::support::{Root, SPEC, append, batch, create, edge, graph, mint, n, p, request, send};
 
 fn dev() -> BranchName {
     "dev".parse().unwrap()
@@ -174,4 +176,67 @@ async fn load_whose_branch_was_made_anew_meanwhile_is_refused() {
         assert_eq!((member.as_str(), failure.effect), ("branch", Effect::None));
         assert_eq!(count(&graph, ReadAt::Branch(dev()), "P").await, 0);
     }
+}
+
+/// One row, sent as an Arrow batch: such a load begins on what its server published moments ago, without asking the store.
+async fn load_one(graph: &Graph, branch: BranchName, key: &str) -> Result<LoadReceipt, Failure> {
+    let rows = batch(vec![("k", std::sync::Arc::new(StringArray::from(vec![key])))]);
+    let mut load = graph.begin_load(LoadRequest { branch, ..request(LoadMode::Append) }).await?;
+    let mut stream = load.accept_schema("P", &rows.schema()).await?;
+    load.write(&mut stream, rows).await?;
+    load.finish().await
+}
+
+/// The first load was begun on ground that another server had taken away; sent again it is committed.
+async fn is_committed_when_sent_again(graph: &Graph, branch: BranchName) {
+    let failure = load_one(graph, branch.clone(), "b").await.unwrap_err();
+    assert!(matches!(failure.problem, Problem::OperationRolledBack { .. }), "{failure:?}");
+    assert_eq!((failure.effect, failure.retry), (Effect::None, Retry::SameRequest));
+    load_one(graph, branch.clone(), "b").await.unwrap();
+    assert_eq!(count(graph, ReadAt::Branch(branch.clone()), "P").await, 1);
+}
+
+#[tokio::test]
+async fn load_begun_on_a_branch_that_another_server_made_anew_is_to_be_sent_again() {
+    let (root, graph) = graph(SPEC).await;
+    branch(&graph, dev(), ReadAt::Branch(BranchName::Main)).await;
+    let other = Root::open(&root.folder, Limits::default()).await.graph(graph.name()).await.unwrap();
+    load_one(&graph, dev(), "a").await.unwrap();
+    delete(&other).await;
+    branch(&other, dev(), ReadAt::Branch(BranchName::Main)).await;
+    is_committed_when_sent_again(&graph, dev()).await;
+}
+
+#[tokio::test]
+async fn load_begun_on_a_graph_that_another_server_made_anew_is_to_be_sent_again() {
+    let (root, graph) = graph(SPEC).await;
+    let other = Root::open(&root.folder, Limits::default()).await;
+    load_one(&graph, BranchName::Main, "a").await.unwrap();
+    delete_graph(&other, "g").await;
+    other.create_graph(create("g", SPEC)).await.unwrap();
+    is_committed_when_sent_again(&graph, BranchName::Main).await;
+}
+
+#[tokio::test]
+async fn lines_sent_to_a_graph_that_another_server_made_anew_are_committed_there() {
+    let (root, graph) = graph(SPEC).await;
+    let other = Root::open(&root.folder, Limits::default()).await;
+    append(&graph, &p("a")).await.unwrap();
+    delete_graph(&other, "g").await;
+    other.create_graph(create("g", SPEC)).await.unwrap();
+    append(&graph, &p("b")).await.unwrap();
+    let new = other.graph(graph.name()).await.unwrap();
+    assert_eq!(count(&new, ReadAt::Branch(BranchName::Main), "P").await, 1);
+}
+
+async fn delete_graph(engine: &Engine, name: &str) {
+    let delete = DeleteGraph {
+        name: name.parse().unwrap(),
+        confirm: name.to_owned(),
+        operation_id: None,
+        validate_only: ValidateOnly::No,
+        actor: "tester".to_owned(),
+        deadline: None,
+    };
+    engine.delete_graph(delete).await.unwrap();
 }

@@ -162,8 +162,7 @@ async fn quiesced(root: &Path, cell: &str) {
     let graphs = Graphs::new(store.clone(), Arc::new(SystemClock), Arc::new(Limits::default()));
     let catalog = graphs.open(&graph_name()).await.unwrap().1;
     let registry = catalog.registry().await.unwrap();
-    let live = registry.state().branches.values().filter(|row| row.removed_ms.is_none());
-    let chains = live.map(BranchRow::chain_of_versions).chain([catalog.main_chain()]);
+    let chains = registry.state().live_branches().map(BranchRow::chain_of_versions).chain([catalog.main_chain()]);
     for chain in chains {
         let newest = catalog.newest_of(&chain).await.unwrap();
         assert_eq!(newest.state().retired, None, "{cell}: {} is removed and registered", chain.name);
