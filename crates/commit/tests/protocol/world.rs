@@ -113,6 +113,11 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Self {
+        Self::with_more_tables(0).await
+    }
+
+    /// The same with more tables, which stay empty.
+    pub(crate) async fn with_more_tables(more: u32) -> Self {
         let temp = TempStore::open().await;
         let table = |id: TableId, type_name: &str| NewTable {
             id,
@@ -124,7 +129,11 @@ impl World {
             name: name(),
             contract: Bytes::from_static(b"{}"),
             contract_hash: EMPTY_OBJECT_SHA256.to_owned(),
-            tables: vec![table(TABLES[0], "A"), table(TABLES[1], "B")],
+            tables: [(TABLES[0], "A".to_owned()), (TABLES[1], "B".to_owned())]
+                .into_iter()
+                .chain((0..more).map(|n| (TableId(100 + n), format!("More{n}"))))
+                .map(|(id, type_name)| table(id, &type_name))
+                .collect(),
             operation_id: fresh(),
             digest: "create".to_owned(),
             actor: "test".to_owned(),

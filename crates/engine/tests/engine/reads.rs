@@ -75,3 +75,36 @@ async fn query_runs_over_the_snapshot_with_its_parameters() {
     };
     assert!(matches!(wrong.problem, Problem::QueryInvalid { .. }), "{wrong:?}");
 }
+
+#[tokio::test]
+async fn query_that_returns_too_much_is_refused_by_the_limits_name() {
+    let root = crate::support::Root::with(|limits| {
+        limits.query_columns_max = 3;
+        limits.query_memory_bytes_max = 8 * 1024 * 1024;
+    })
+    .await;
+    let graph = root.graph("node B { name: String @key }").await;
+    let long = "x".repeat(4 * 1024 * 1024);
+    append(&graph, &format!("{{\"type\":\"B\",\"data\":{{\"name\":\"{long}\"}}}}\n")).await.unwrap();
+    let snapshot = graph.snapshot(&ReadAt::Branch(BranchName::Main)).await.unwrap();
+    let limit_of = async |columns: usize| {
+        let returned: Vec<String> = (0..columns).map(|n| format!("$b.name as n{n}")).collect();
+        let text = format!("query q() {{ match {{ $b: B }} return {{ {} }} }}", returned.join(", "));
+        let request = QueryRequest { text, name: None, params_json: String::new() };
+        let outcome = match snapshot.query(request).await {
+            Ok(stream) => stream.batches.try_collect::<Vec<RecordBatch>>().await.map(|batches| batches.len()),
+            Err(failure) => Err(failure),
+        };
+        match outcome {
+            Ok(_) => None,
+            Err(failure) => match failure.problem {
+                Problem::ResourceLimit { limit, .. } => Some(limit),
+                other => panic!("{other:?}"),
+            },
+        }
+    };
+    assert_eq!(limit_of(1).await, None);
+    // The column stands there three times with one piece of memory, and is sent three times.
+    assert_eq!(limit_of(3).await.as_deref(), Some("query_memory_bytes_max"));
+    assert_eq!(limit_of(4).await.as_deref(), Some("query_columns_max"));
+}

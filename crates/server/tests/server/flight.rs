@@ -285,6 +285,14 @@ async fn ticket_of_flight_info_is_pinned_to_its_commit() {
 }
 
 #[tokio::test]
+async fn ticket_that_names_a_column_twice_is_refused() {
+    let server = TestServer::with_rows().await;
+    let failure = get(&server, table_ticket("Port", &["code", "country", "code"])).await.unwrap_err();
+    assert_eq!(failure.problem, Problem::InvalidRequest { field: "columns".to_owned() });
+    assert!(failure.message.contains("\"code\" twice"), "{}", failure.message);
+}
+
+#[tokio::test]
 async fn query_is_described_and_read_through_its_ticket() {
     let server = TestServer::with_rows().await;
     let query = "query ports() { match { $p: Port } return { $p.code, $p.country } order { $p.code } }";

@@ -1,5 +1,7 @@
 //! Branches and graphs that come and go, seen by two server processes on one root.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use omnigraph_client::{
@@ -154,4 +156,79 @@ async fn graph_deleted_by_one_server_is_gone_on_the_other_and_its_name_free() {
     // I-8: the deletion sent again deletes nothing more.
     b.delete_graph(&graph_name(), operation).await.unwrap();
     assert_eq!(airports(&a, ReadAt::Branch(BranchName::Main)).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deletion_that_falters_after_its_decision_is_told_as_done() {
+    for point in ["graph_delete.D.before=error", "graph_delete.D.before=lose", "graph_delete.D.after=error"] {
+        let folder = root();
+        let server = Server::start(folder.path(), &[("OMNIGRAPH_FAILPOINTS", &format!("g/{point}"))]);
+        let client = client(&server).await;
+        airline(&client).await;
+        client.create_branch(NewBranch::new(graph_name(), named("dev"))).await.unwrap();
+        client.delete_graph(&graph_name(), Client::mint_operation_id()).await.unwrap();
+        assert!(server.log().contains("failpoint hit: g/graph_delete.D"), "{point} was never hit");
+        assert!(is_missing(&refused(client.get_graph(&graph_name()).await), Resource::Graph), "{point}");
+        airline(&client).await;
+    }
+}
+
+/// The newest version file of a graph's main chain.
+fn newest_manifest(root: &Path) -> PathBuf {
+    let mut folders = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
+    let graph = folders.find(|path| path.join("__manifest").is_dir()).unwrap();
+    let versions = fs::read_dir(graph.join("__manifest/_versions")).unwrap().map(|entry| entry.unwrap().path());
+    // Lance names them so that the newest sorts first.
+    versions.min().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damaged_version_of_one_graph_leaves_the_server_and_its_other_graphs_alone() {
+    let folder = root();
+    let server = Server::start(folder.path(), &[]);
+    airline(&client(&server).await).await;
+    append(&client(&server).await, &airport("OSL")).await.unwrap();
+    server.kill9();
+    let newest = newest_manifest(folder.path());
+    let bytes = fs::read(&newest).unwrap();
+    fs::write(&newest, &bytes[..bytes.len() / 2]).unwrap();
+    let server = Server::start(folder.path(), &[]);
+    let client = client(&server).await;
+    server.logged("every branch was looked at").await;
+    for failure in [refused(client.get_graph(&graph_name()).await), refused(append(&client, &airport("BGO")).await)] {
+        assert!(matches!(failure.problem, Problem::Corrupt { .. }), "{failure:?}");
+    }
+    let other = NewGraph::new("other".parse().unwrap(), "node P {}");
+    client.create_graph(other).await.unwrap();
+    let listed = client.list_graphs(PageRequest::default()).await.unwrap();
+    assert_eq!(listed.items.iter().map(|graph| graph.name.as_str()).collect::<Vec<_>>(), ["other"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn branches_of_a_root_that_was_moved_are_refused_with_the_reason() {
+    let place = root();
+    let (before, after) = (place.path().join("before"), place.path().join("after"));
+    let server = Server::start(&before, &[]);
+    let maker = client(&server).await;
+    airline(&maker).await;
+    append(&maker, &airport("OSL")).await.unwrap();
+    for name in ["written", "unwritten"] {
+        maker.create_branch(NewBranch::new(graph_name(), named(name))).await.unwrap();
+    }
+    load_on(&maker, "written", "BGO").await.unwrap();
+    server.kill9();
+    fs::rename(&before, &after).unwrap();
+    let server = Server::start(&after, &[]);
+    let client = client(&server).await;
+    assert_eq!(airports(&client, ReadAt::Branch(BranchName::Main)).await, 1);
+    append(&client, &airport("TRD")).await.unwrap();
+    for name in ["written", "unwritten"] {
+        let failure = refused(load_on(&client, name, "SVG").await);
+        assert!(matches!(failure.problem, Problem::Corrupt { .. }), "{failure:?}");
+        assert!(failure.message.contains("moved or copied"), "{}", failure.message);
+    }
+    let fresh = NewBranch::new(graph_name(), named("fresh"));
+    client.create_branch(fresh).await.unwrap();
+    load_on(&client, "fresh", "SVG").await.unwrap();
+    client.delete_branch(DeleteBranch::new(graph_name(), named("fresh"))).await.unwrap();
 }

@@ -338,3 +338,28 @@ fn branch_request_that_is_sent_again_is_done_once() {
     world.run(&["branch", "delete", "airline", "trial", "--operation-id", operation]).done().says(&["deleted"]);
     assert_eq!(world.branches(), ["main", "trial"]);
 }
+
+#[test]
+fn load_whose_server_dies_while_committing_is_never_told_as_not_stored() {
+    for point in ["load.C.before", "load.C.after", "load.D.after"] {
+        let root = root();
+        let server = Server::start(root.path(), &[("OMNIGRAPH_FAILPOINTS", &format!("airline/{point}=kill"))]);
+        let survivor = Server::start(root.path(), &[]);
+        let files = tempfile::tempdir().unwrap();
+        let world = World { server: survivor, files, _root: root };
+        world.run(&["graph", "create", "airline", "--schema", "tests/data/airline.pg"]).done();
+        let file = world.file("one.csv", "iata,name,city,state,country,latitude,longitude\nOSL,Oslo,,,NO,60,11\n");
+        let id = omnigraph_client::Client::mint_operation_id().to_string();
+        let load = ["load", "airline", "--type", "Airport", &file, "--mode", "append", "--operation-id", &id];
+        let mut victim = omnigraph();
+        victim.args(load).args(["--url", &server.url]).current_dir(workspace()).stdin(Stdio::null());
+        let told = Told::of(victim.output().unwrap());
+        assert!(server.log().contains("failpoint hit"), "{point} was never hit");
+        assert_eq!(told.code, 1, "{told:#?}");
+        assert!(!told.err.contains("nothing was stored"), "{point}: {told:#?}");
+        assert!(told.err.contains("is not known") && told.err.contains(&format!("omnigraph operation airline {id}")));
+        // The other server is asked by the same id, and has it once.
+        world.run(&load).done();
+        assert_eq!(world.count("$a: Airport"), 1, "{point}");
+    }
+}
