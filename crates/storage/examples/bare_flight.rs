@@ -27,6 +27,10 @@ use tonic::{Request, Response, Status, Streaming};
 /// Largest message that is taken.
 const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// Bytes that may be on their way in one stream and in one connection: what the measured server allows, so that transport makes no difference.
+const STREAM_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
+const CONNECTION_WINDOW_BYTES: u32 = 16 * 1024 * 1024;
+
 /// Writes what DoPut brings with plain Lance.
 #[derive(Debug, Parser)]
 struct Arguments {
@@ -137,6 +141,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("listening on {}", listener.local_addr()?);
     let bare = Bare { uri: format!("{}/bare.lance", arguments.root.trim_end_matches('/')) };
     let service = FlightServiceServer::new(bare).max_decoding_message_size(MESSAGE_BYTES_MAX);
-    Server::builder().add_service(service).serve_with_incoming(TcpIncoming::from(listener)).await?;
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    let server = Server::builder()
+        .initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES);
+    server.add_service(service).serve_with_incoming(incoming).await?;
     Ok(())
 }

@@ -1263,7 +1263,7 @@ impl ::prost::Name for ListBranchesRequest {
 #[allow(clippy::all)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListBranchesResponse {
-    /// The branches, by name.
+    /// The branches: `main`, then the others by name.
     #[prost(message, repeated, tag = "1")]
     pub branches: ::prost::alloc::vec::Vec<Branch>,
     /// Token of the next page; empty on the last one.
@@ -1613,7 +1613,7 @@ pub mod branch_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.BranchService", "GetBranch"));
             self.inner.unary(req, path, codec).await
         }
-        /// Lists a graph's branches, by name.
+        /// Lists a graph's branches: `main`, then the others by name.
         pub async fn list_branches(
             &mut self,
             request: impl tonic::IntoRequest<super::ListBranchesRequest>,
@@ -1744,7 +1744,7 @@ pub mod branch_service_server {
             tonic::Response<super::GetBranchResponse>,
             tonic::Status,
         >;
-        /// Lists a graph's branches, by name.
+        /// Lists a graph's branches: `main`, then the others by name.
         async fn list_branches(
             &self,
             request: tonic::Request<super::ListBranchesRequest>,
@@ -4678,7 +4678,7 @@ pub mod graph_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.GraphService", "GetGraph"));
             self.inner.unary(req, path, codec).await
         }
-        /// Lists the graphs that the caller may read, by name.
+        /// Lists the graphs that the caller may read, by name. One that is damaged is left out; GetGraph says what is wrong with it.
         pub async fn list_graphs(
             &mut self,
             request: impl tonic::IntoRequest<super::ListGraphsRequest>,
@@ -4759,7 +4759,7 @@ pub mod graph_service_server {
             tonic::Response<super::GetGraphResponse>,
             tonic::Status,
         >;
-        /// Lists the graphs that the caller may read, by name.
+        /// Lists the graphs that the caller may read, by name. One that is damaged is left out; GetGraph says what is wrong with it.
         async fn list_graphs(
             &self,
             request: tonic::Request<super::ListGraphsRequest>,

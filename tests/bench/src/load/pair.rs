@@ -40,7 +40,23 @@ impl Place {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Measured {
     pub(crate) ours: f64,
-    pub(crate) floor: f64,
+    pub(crate) floor: Floor,
+}
+
+/// Seconds of the floor.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Floor {
+    /// Until its last answer, its files not synced.
+    pub(crate) loading: f64,
+    /// Syncing them afterwards.
+    pub(crate) syncing: f64,
+}
+
+impl Floor {
+    /// Until the load is as safe as ours.
+    pub(crate) fn synced(self) -> f64 {
+        self.loading + self.syncing
+    }
 }
 
 /// One run.
@@ -68,15 +84,14 @@ pub(crate) async fn measure_pair(programs: &Programs, place: &Place, rows: u64) 
     Ok(Loaded { nodes, edges, rss_peak_bytes })
 }
 
-/// The floor's seconds, with what it takes to sync its files as ours are synced.
-async fn measure_floor(programs: &Programs, place: &Place, rows: Rows, total: u64) -> Result<f64, BenchError> {
+async fn measure_floor(programs: &Programs, place: &Place, rows: Rows, total: u64) -> Result<Floor, BenchError> {
     let folder = place.fresh()?;
     let server = programs.start_floor(folder.path()).await?;
     let channel = connect(&server).await?;
     let loading = load(&channel, rows, Columns::Stored, total).await?;
     let started = Instant::now();
     sync_below(folder.path()).map_err(BenchError::io("sync the floor's files"))?;
-    Ok(loading + started.elapsed().as_secs_f64())
+    Ok(Floor { loading, syncing: started.elapsed().as_secs_f64() })
 }
 
 /// Syncs every file and folder below a folder, and the folder itself.
