@@ -142,7 +142,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let bare = Bare { uri: format!("{}/bare.lance", arguments.root.trim_end_matches('/')) };
     let service = FlightServiceServer::new(bare).max_decoding_message_size(MESSAGE_BYTES_MAX);
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-    let server = Server::builder()
+    let mut server = Server::builder()
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES);
     server.add_service(service).serve_with_incoming(incoming).await?;
