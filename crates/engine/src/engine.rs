@@ -118,6 +118,7 @@ impl Engine {
             durability: options.durability,
             cache_bytes: options.limits.cache_bytes_max,
             hooks: options.store_hooks,
+            variables: HashMap::new(),
         };
         let store = Store::open(root, store_options).await?;
         store.prove_put_if_absent().await?;

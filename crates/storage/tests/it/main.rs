@@ -7,6 +7,7 @@ mod defaults;
 mod files;
 mod objects;
 mod scans;
+mod stores;
 mod trees;
 
 use omnigraph_storage::{
