@@ -6,6 +6,7 @@ mod crash;
 mod errors;
 mod python;
 mod resend;
+mod stores;
 mod streams;
 mod support;
 mod two_servers;
