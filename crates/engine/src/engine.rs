@@ -181,7 +181,8 @@ impl Engine {
         };
         match self.shared.graphs.create(new.clone()).await {
             // The graph that bears the name may have been deleted, and its name not been taken away yet.
-            Err(CatalogError::GraphExists(name)) => match self.graph(&name).await {
+            // Reading it tells, and takes the name away, even where this process has it open.
+            Err(CatalogError::GraphExists(name)) => match async { self.graph(&name).await?.info().await }.await {
                 Err(failure) if is_graph_gone(&failure) => {
                     self.shared.graphs.create(new).await?;
                 }
