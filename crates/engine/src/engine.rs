@@ -114,17 +114,17 @@ impl Engine {
     }
 
     async fn open_store(root: &str, options: EngineOptions) -> Result<Engine> {
-        let store_options = StoreOptions {
-            durability: options.durability,
-            cache_bytes: options.limits.cache_bytes_max,
-            hooks: options.store_hooks,
-        };
-        let store = Store::open(root, store_options).await?;
-        store.prove_put_if_absent().await?;
         let failpoints = FailPoints::from_environment().map_err(|error| EngineError::InvalidRequest {
             field: "OMNIGRAPH_FAILPOINTS",
             reason: error.to_string(),
         })?;
+        let store_options = StoreOptions {
+            durability: options.durability,
+            cache_bytes: options.limits.cache_bytes_max,
+            hooks: options.store_hooks.into_iter().chain(failpoints.hooks()).collect(),
+        };
+        let store = Store::open(root, store_options).await?;
+        store.prove_put_if_absent().await?;
         let limits = Arc::new(options.limits);
         let permits = usize::try_from(limits.loads_concurrent_max).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
         let shared = EngineShared {

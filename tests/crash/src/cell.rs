@@ -73,6 +73,8 @@ dimension! {
         Error = "error",
         /// The store does not tell whether it did what it was asked.
         Lose = "lose",
+        /// The put behind the point fails with an unknown outcome, and lands after the next writer has written.
+        Late = "late",
         /// The writer is held, its client gives up, and the writer goes on after the next one.
         Cancel = "cancel",
     }
@@ -171,6 +173,10 @@ pub const IMPOSSIBLE: &[Impossible] = &[
     Impossible {
         reason: "a killed process writes nothing any more",
         covers: |cell| cell.fault == Fault::Kill && cell.next == Next::Same,
+    },
+    Impossible {
+        reason: "no put comes right behind the point, that could be late",
+        covers: |cell| cell.fault == Fault::Late && cell.point.put_behind().is_none(),
     },
     Impossible {
         reason: "it changes no table of nodes or edges, so that the number of tables makes no second cell",

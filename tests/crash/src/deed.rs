@@ -102,11 +102,9 @@ impl Plan {
             Writer::LoadAppend => on_main(mine()),
             Writer::LoadMerge => on_main(LoadOf::merge("mine", tables)),
             Writer::LoadOverwrite => on_main(LoadOf::overwrite("mine", tables)),
-            Writer::FirstWrite => Self {
-                branch: dev(),
-                setting: vec![Deed::CreateBranch],
-                ..Self::plain(Deed::Load(dev(), mine()))
-            },
+            Writer::FirstWrite => {
+                Self { branch: dev(), setting: vec![Deed::CreateBranch], ..Self::plain(Deed::Load(dev(), mine())) }
+            }
             Writer::LoadOnBranch => Self {
                 branch: dev(),
                 setting: vec![Deed::CreateBranch, Deed::Load(dev(), LoadOf::append("first", tables))],

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use omnigraph_commit::FailPoint;
+use omnigraph_e2e::server::omnigraph;
 use serde_json::{Value, json};
 
 use crate::cell::Cell;
@@ -78,7 +79,13 @@ fn seen_name(seen: Seen) -> &'static str {
 }
 
 /// Runs cells, `at_once` of them side by side, and tells each on standard error as it ends.
+///
+/// # Panics
+///
+/// If nothing tells where the built binary is.
 pub async fn run(cells: Vec<Cell>, at_once: usize) -> Report {
+    // Without the binary no cell can begin: it is said once, and not by every cell.
+    drop(omnigraph());
     let started = Instant::now();
     let lanes = at_once.clamp(1, cells.len().max(1));
     let queue = Arc::new(Mutex::new(cells.into_iter().rev().collect::<Vec<_>>()));
@@ -106,9 +113,9 @@ async fn lane(queue: Arc<Mutex<Vec<Cell>>>) -> Vec<Ended> {
         }
         let outcome = match on_stand(&mut stand).await {
             // In a task of its own: a server that does not come up panics, and ends no other cell.
-            Ok(stand) => tokio::spawn(run_cell(stand, cell)).await.unwrap_or_else(|error| {
-                Err(Violation::Broken { what: panic_text(error) })
-            }),
+            Ok(stand) => tokio::spawn(run_cell(stand, cell))
+                .await
+                .unwrap_or_else(|error| Err(Violation::Broken { what: panic_text(error) })),
             Err(violation) => Err(violation),
         };
         match &outcome {

@@ -67,8 +67,7 @@ pub struct Rows(pub(crate) BTreeMap<(Type, String), i64>);
 
 impl fmt::Display for Rows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rows: Vec<String> =
-            self.0.iter().map(|((kind, key), x)| format!("{} {key}={x}", kind.name())).collect();
+        let rows: Vec<String> = self.0.iter().map(|((kind, key), x)| format!("{} {key}={x}", kind.name())).collect();
         write!(f, "[{}]", rows.join(", "))
     }
 }
@@ -177,8 +176,7 @@ mod tests {
 
     #[test]
     fn rows_of_whole_loads_in_any_order_are_explained() {
-        let (plain, over) =
-            (LoadOf::append("plain", Tables::Three), LoadOf::overwrite("mine", Tables::Three));
+        let (plain, over) = (LoadOf::append("plain", Tables::Three), LoadOf::overwrite("mine", Tables::Three));
         let loads = [known(plain.clone(), Fate::There), known(over.clone(), Fate::Open)];
         assert_eq!(explain(&seed(), &loads, &plain.on(&seed())), Some(vec![0]));
         assert_eq!(explain(&seed(), &loads, &plain.on(&over.on(&seed()))), Some(vec![1, 0]));

@@ -26,6 +26,9 @@ const LOOKED: &str = "every branch was looked at";
 /// What the log of a server says of a call that its client gave up.
 const GIVEN_UP: &str = "code=Cancelled";
 
+/// What the log of a server says when a put that was held back has reached the store.
+const LANDED: &str = "failpoint landed: ";
+
 /// Whether something is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Seen {
@@ -148,6 +151,10 @@ async fn whole(stand: Arc<Stand>, cell: Cell) -> Result<Shown, Violation> {
         return Err(Violation::Blocked { blocked });
     }
     operations.push(Operation { deed: world.plan.deed.clone(), id, reply });
+    if cell.fault == Fault::Late {
+        victim.release()?;
+        victim.server.logged(LANDED).await;
+    }
     if cell.fault == Fault::Cancel && cell.next != Next::Same {
         victim.release()?;
         // Settling queues behind the writer that was held. What it answers is of no matter.
@@ -209,6 +216,7 @@ impl World {
             Fault::Kill => "kill",
             Fault::Error => "error",
             Fault::Lose => "lose",
+            Fault::Late => "late",
             Fault::Cancel => "pause",
         };
         // Of three tables it is the second that meets the fault: one is before it, and one behind.
@@ -320,10 +328,8 @@ impl World {
 
     /// Before anything is sent again: each operation is wholly before or wholly after, and as its reply says.
     async fn look(&self, next: &Client, operations: &[Operation], plain: Plain) -> Result<First, Violation> {
-        let start = match plain {
-            Plain::Written => self.start.clone(),
-            Plain::InNewGraph => Rows::default(),
-        };
+        let old_graph = self.found(next, &Deed::DeleteGraph).await? == Seen::Before;
+        let start = if old_graph { self.start.clone() } else { Rows::default() };
         let rows = rows(next, &self.graph, &self.plan.branch).await?;
         let known = self.known(operations, |operation| operation.reply.fate());
         let Some(there) = explain(&start, &known, &rows) else {
@@ -351,7 +357,7 @@ impl World {
                 }
             });
         }
-        Ok(First { seen, rows: Some(rows).filter(|_| plain == Plain::Written) })
+        Ok(First { seen, rows: Some(rows).filter(|_| old_graph) })
     }
 
     /// The loads of these operations in their order, and last the plain one.
@@ -492,8 +498,5 @@ struct First {
 }
 
 fn variables(points: String, release: &Path) -> Vec<(&'static str, String)> {
-    vec![
-        ("OMNIGRAPH_FAILPOINTS", points),
-        ("OMNIGRAPH_FAILPOINTS_RELEASE", release.to_string_lossy().into_owned()),
-    ]
+    vec![("OMNIGRAPH_FAILPOINTS", points), ("OMNIGRAPH_FAILPOINTS_RELEASE", release.to_string_lossy().into_owned())]
 }

@@ -153,7 +153,11 @@ async fn fenced_against(kind: Kind, on: On, late: Late) {
     assert_eq!(ids_in(&head).await.unwrap(), ["a", "b"], "{case}");
     // The tree goes on from the fence.
     let next = head.stage_append(files(&process, &tree, &["next"]).await, fresh_mark());
-    assert_eq!(ids_in(&committed(process.commit_exact(&head, &next).await)).await.unwrap(), ["a", "b", "next"], "{case}");
+    assert_eq!(
+        ids_in(&committed(process.commit_exact(&head, &next).await)).await.unwrap(),
+        ["a", "b", "next"],
+        "{case}"
+    );
 }
 
 #[tokio::test]
