@@ -122,6 +122,7 @@ impl Engine {
             durability: options.durability,
             cache_bytes: options.limits.cache_bytes_max,
             hooks: options.store_hooks.into_iter().chain(failpoints.hooks()).collect(),
+            variables: HashMap::new(),
         };
         let store = Store::open(root, store_options).await?;
         store.prove_put_if_absent().await?;

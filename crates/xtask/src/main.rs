@@ -28,7 +28,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Install what the tests need: the contract's linter and a Python with the packages of tests.
+    /// Install what the tests need: the contract's linter, a Python with the packages of tests, and emulated stores.
     Setup,
     /// Build the server and show it at work.
     Demo {

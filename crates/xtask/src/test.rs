@@ -10,13 +10,17 @@ use crate::workspace::{Workspace, run, say};
 const BINARY_VARIABLE: &str = "OMNIGRAPH_TEST_BINARY";
 /// Names a Python with the packages of tests to tests that start it.
 const PYTHON_VARIABLE: &str = "OMNIGRAPH_TEST_PYTHON";
+/// Names the emulated store of Azure to tests that need it.
+const AZURITE_VARIABLE: &str = "OMNIGRAPH_TEST_AZURITE";
 
 /// Installs what the tests need.
 pub(crate) fn setup(workspace: &Workspace) -> Result<()> {
     let buf = tools::buf(workspace)?;
     let python = tools::python(workspace)?;
     say(&format!("buf is {}", buf.display()));
+    let azurite = tools::azurite(workspace)?;
     say(&format!("python is {}", python.display()));
+    say(&format!("azurite is {}", azurite.display()));
     Ok(())
 }
 
@@ -33,6 +37,7 @@ pub(crate) fn test(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let binary = build_binary(workspace)?;
     let mut command = workspace.cargo(["test"]);
     command.env(BINARY_VARIABLE, binary).env(PYTHON_VARIABLE, tools::python(workspace)?);
+    command.env(AZURITE_VARIABLE, tools::azurite(workspace)?);
     if arguments.is_empty() {
         command.arg("--workspace");
     }

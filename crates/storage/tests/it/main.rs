@@ -8,6 +8,7 @@ mod fences;
 mod files;
 mod objects;
 mod scans;
+mod stores;
 mod trees;
 
 use omnigraph_storage::{
