@@ -7,7 +7,10 @@
 
 use std::fmt;
 
+use omnigraph_types::{Failure, GraphName};
 use thiserror::Error;
+
+use crate::error::CommitError;
 
 macro_rules! fail_points {
     ($($(#[$doc:meta])* $variant:ident = $name:literal),* $(,)?) => {
@@ -84,6 +87,10 @@ fail_points! {
     BranchRemovePublishBefore = "branch_remove.C.before",
     /// The name is given back.
     BranchRemovePublishAfter = "branch_remove.C.after",
+    /// A graph is about to be made. What decides is the entry of its name.
+    GraphCreatePublishBefore = "graph_create.C.before",
+    /// The graph is made, and its name means it.
+    GraphCreatePublishAfter = "graph_create.C.after",
     /// The last version of a graph's main is about to be published.
     GraphDeletePublishBefore = "graph_delete.C.before",
     /// The graph is deleted; its branches and its name do not say so yet.
@@ -110,6 +117,7 @@ impl FailPoint {
             | Self::BranchRemovePublishBefore
             | Self::GraphDeletePublishBefore
             | Self::GraphDeleteBranchBefore => Some(["/__manifest/", "/_versions/"]),
+            Self::GraphCreatePublishBefore => Some(["__graphs/", ".json"]),
             Self::LoadArmAfter
             | Self::LoadApplyAfter
             | Self::LoadPublishAfter
@@ -124,6 +132,7 @@ impl FailPoint {
             | Self::BranchRetirePublishAfter
             | Self::BranchRemoveArmAfter
             | Self::BranchRemovePublishAfter
+            | Self::GraphCreatePublishAfter
             | Self::GraphDeletePublishAfter
             | Self::GraphDeleteBranchAfter => None,
         }
@@ -160,6 +169,14 @@ pub(crate) enum Injected {
     Refused,
     /// As if the reply had been lost: applied or not.
     ReplyLost,
+}
+
+impl FailPoints {
+    /// A point of a writer that is not this crate's.
+    pub async fn pass(&self, graph: &GraphName, point: FailPoint) -> Result<(), Failure> {
+        let hit = self.hit(graph.as_str(), point).await;
+        hit.map_err(|injected| CommitError::FailPoint { point, injected }.into_failure())
+    }
 }
 
 #[cfg(debug_assertions)]

@@ -49,6 +49,8 @@ dimension! {
         BranchCreate = "branch_create",
         /// The removal of a branch.
         BranchDelete = "branch_delete",
+        /// A new graph.
+        GraphCreate = "graph_create",
         /// The removal of a graph that has a branch.
         GraphDelete = "graph_delete",
         /// A rescuer that undoes a load of which a part of the tables was changed, and fences its tables.
@@ -111,6 +113,7 @@ impl Writer {
             }
             Self::BranchCreate => &["branch_create."],
             Self::BranchDelete => &["branch_delete.", "branch_remove."],
+            Self::GraphCreate => &["graph_create."],
             Self::GraphDelete => &["graph_delete."],
             Self::RescueUndo => &["recover.", "settle."],
             Self::RescueComplete | Self::RescueCreate => &["recover."],
@@ -137,6 +140,7 @@ impl Writer {
             | Self::RescueComplete => true,
             Self::BranchCreate
             | Self::BranchDelete
+            | Self::GraphCreate
             | Self::GraphDelete
             | Self::RescueCreate
             | Self::RescueRemoval

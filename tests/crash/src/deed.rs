@@ -112,6 +112,7 @@ impl Plan {
             },
             Writer::BranchCreate => Self::plain(Deed::CreateBranch),
             Writer::BranchDelete => Self { setting: vec![Deed::CreateBranch], ..Self::plain(Deed::DeleteBranch) },
+            Writer::GraphCreate => Self::plain(Deed::CreateGraph),
             Writer::GraphDelete => Self { setting: vec![Deed::CreateBranch], ..Self::plain(Deed::DeleteGraph) },
             Writer::RescueUndo => on_main(mine()).after(theirs(tables), half_done(tables)),
             Writer::RescueComplete => {
@@ -125,6 +126,11 @@ impl Plan {
             Writer::RescueDeletion => Self { setting: vec![Deed::CreateBranch], ..Self::plain(Deed::CreateGraph) }
                 .after(Deed::DeleteGraph, vec![(FailPoint::GraphDeletePublishAfter, "kill")]),
         }
+    }
+
+    /// Whether the graph is there from the start.
+    pub(crate) fn has_graph(&self) -> bool {
+        self.deed != Deed::CreateGraph || self.before.is_some()
     }
 
     fn plain(deed: Deed) -> Self {

@@ -102,7 +102,8 @@ struct World {
     cell: Cell,
     plan: Plan,
     graph: GraphName,
-    graph_id: String,
+    /// Its id, if it was there.
+    graph_id: Option<String>,
     /// The id of `dev`, if there was one.
     dev_id: Option<String>,
     start: Rows,
@@ -191,7 +192,10 @@ impl World {
         let (plan, graph) = (Plan::of(&cell), stand.graph_name()?);
         let setting = |error| Violation::refused("the setting")(error);
         let mint = Client::mint_operation_id;
-        let graph_id = Deed::CreateGraph.send(maker, &graph, mint()).await.map_err(setting)?;
+        if !plan.has_graph() {
+            return Ok(Self { stand, cell, plan, graph, graph_id: None, dev_id: None, start: Rows::default() });
+        }
+        let graph_id = Some(Deed::CreateGraph.send(maker, &graph, mint()).await.map_err(setting)?);
         let seed = Deed::Load(BranchName::Main, LoadOf::seed(cell.tables));
         seed.send(maker, &graph, mint()).await.map_err(setting)?;
         let mut start = LoadOf::seed(cell.tables).on(&Rows::default());
@@ -396,7 +400,7 @@ impl World {
             }
             Deed::CreateGraph | Deed::DeleteGraph | Deed::Load(..) => {
                 let graph = next.get_graph(&self.graph).await;
-                (graph.map(|graph| graph.id.to_string()), Some(&self.graph_id), Resource::Graph)
+                (graph.map(|graph| graph.id.to_string()), self.graph_id.as_ref(), Resource::Graph)
             }
         };
         let now = match now {
