@@ -20,7 +20,7 @@ use error::Result;
 use workspace::Workspace;
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "Set-up, demo, test, generated code, tidiness, benches and CI")]
+#[command(name = "cargo xtask", about = "Set-up, demo, test, crash matrix, generated code, tidiness, benches and CI")]
 struct Arguments {
     #[command(subcommand)]
     command: Task,
@@ -55,6 +55,12 @@ enum Task {
         /// What.
         subject: Subject,
         /// Arguments of the bench.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Stop every writer in every way at every point, in real servers.
+    Crash {
+        /// Arguments of the matrix, such as `--part 1/4` or `--cell NAME`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
@@ -96,6 +102,7 @@ fn execute(task: &Task) -> Result<()> {
         }
         Task::Tidy => tidy::run(&workspace),
         Task::Bench { subject, arguments } => bench(&workspace, *subject, arguments),
+        Task::Crash { arguments } => test::crash(&workspace, arguments),
         Task::Data => {
             println!("{}", tools::flights(&workspace)?.display());
             Ok(())

@@ -1,4 +1,4 @@
-//! `setup` and `test`: what the tests need, and the tests.
+//! `setup`, `test` and `crash`: what the tests need, the tests, and the crash matrix.
 
 use std::path::PathBuf;
 
@@ -43,4 +43,15 @@ pub(crate) fn test(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     }
     command.args(arguments);
     run(&mut command, "see the messages above")
+}
+
+/// Runs the crash matrix, or what of it the arguments name. Debug builds alone have fail points.
+pub(crate) fn crash(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    // One selection for both programs, so that the storage stack is built once.
+    let programs = ["--bin", "omnigraph", "--bin", "omnigraph-crash"];
+    run(workspace.cargo(["build", "--workspace"]).args(programs), "see the messages above")?;
+    let built = |name: &str| workspace.target().join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    let mut matrix = workspace.command(built("omnigraph-crash"));
+    matrix.env(BINARY_VARIABLE, built("omnigraph")).args(arguments);
+    run(&mut matrix, "run one cell alone by --cell NAME; the messages above name them")
 }

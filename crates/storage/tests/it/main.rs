@@ -4,6 +4,7 @@
 mod changes;
 mod commits;
 mod defaults;
+mod fences;
 mod files;
 mod objects;
 mod scans;

@@ -2,7 +2,6 @@
 
 mod branches;
 mod cli;
-mod crash;
 mod errors;
 mod python;
 mod resend;
