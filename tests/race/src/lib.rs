@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+
+pub mod caller;
+pub mod chaos;
+pub mod check;
+pub mod fleet;
+pub mod history;
+pub mod lineage;
+pub mod measure;
+pub mod race;
+pub mod record;
+pub mod settle;
+pub mod store;
+pub mod tickets;
+pub mod workload;
