@@ -14,6 +14,8 @@ use tempfile::TempDir;
 const BINARY_VARIABLE: &str = "OMNIGRAPH_TEST_BINARY";
 /// What the server prints before its URL once it can be called.
 const LISTENING: &str = "listening ";
+/// Longest wait for a server that was started.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// Longest wait for a server that was told to stop; its own bound on running calls is 10 seconds.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often a stopping server is looked at.
@@ -73,7 +75,7 @@ impl Server {
     ///
     /// # Panics
     ///
-    /// If it ends, or says something else, before it can be called.
+    /// If it ends, says something else, or says nothing for a minute, before it can be called.
     pub fn start(root: impl AsRef<OsStr>, variables: &[(&str, &str)]) -> Self {
         let log_folder = tempfile::tempdir().unwrap();
         let log = log_folder.path().join("log");
@@ -86,8 +88,15 @@ impl Server {
             .stderr(std::fs::File::create(&log).unwrap())
             .spawn()
             .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let (told, listening) = std::sync::mpsc::channel();
+        // In a thread of its own, because reading a pipe has no bound. It ends with the process at the latest.
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            // Nobody waits any more if the time is over.
+            let _ = told.send(output.read_line(&mut line).map(|_| line));
+        });
+        let line = listening.recv_timeout(START_TIMEOUT).map_or(String::new(), Result::unwrap);
         let mut server = Self { url: String::new(), pid: child.id(), child, log, _log_folder: log_folder };
         match line.trim_end().strip_prefix(LISTENING) {
             Some(url) => server.url = url.to_owned(),

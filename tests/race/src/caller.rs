@@ -10,7 +10,7 @@ use omnigraph_client::{
     BranchInfo, Client, ClientError, ClientOptions, Columns, Commit, DeleteBranch, LoadMode, LoadOptions, LoadTarget,
     NewBranch, Query, ReadAt, Receipt, RetryPolicy, Scan, Timeout,
 };
-use omnigraph_types::{Effect, GraphName, Problem, Resource};
+use omnigraph_types::{Effect, Failure, GraphName, Problem, Resource};
 
 use crate::fleet::Address;
 use crate::history::{
@@ -22,6 +22,8 @@ use crate::record::Recorder;
 pub const CALL_LIMIT: Duration = Duration::from_secs(20);
 /// How long a client waits for a connection.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+/// When the race gives up a call that should have ended by itself long before; the checker finds that it was too late.
+const CALL_GIVEN_UP: Duration = Duration::from_secs(40);
 /// Branches on a page of a list; there are fewer.
 const BRANCHES_MAX: u32 = 100;
 
@@ -74,10 +76,11 @@ impl Caller {
             self.recorder.sent(operation, address.server);
         }
         let call = self.recorder.now();
-        let outcome = match self.connection(address).await {
-            Ok(client) => ask(&client, &asked).await,
-            Err(error) => Err(error),
-        };
+        let outcome = tokio::time::timeout(CALL_GIVEN_UP, async {
+            let client = self.connection(address).await?;
+            ask(&client, &asked).await
+        });
+        let outcome = outcome.await.unwrap_or_else(|_| Err(given_up()));
         let reply = self.recorder.now();
         let (answered, commit) = match outcome {
             Ok((answered, commit)) => (answered, commit),
@@ -98,6 +101,12 @@ impl Caller {
         self.recorder.record(&event, fact.as_ref());
         (event, fact)
     }
+}
+
+/// The failure of a call that did not end.
+fn given_up() -> ClientError {
+    let problem = Problem::DeadlineExceeded;
+    ClientError::from(Failure::new(problem, "the client did not end the call").with_effect(Effect::Unknown))
 }
 
 type Answer = Result<(Answered, Option<Commit>), ClientError>;
@@ -291,6 +300,7 @@ fn refusal(error: &ClientError) -> Answered {
             Problem::DeadlineExceeded => Reason::Deadline,
             Problem::StorageUnavailable => Reason::Unavailable,
             Problem::Cancelled => Reason::Broken,
+            Problem::ResourceLimit { limit, .. } if limit == "loads_concurrent_max" => Reason::Busy,
             _ => Reason::Defect,
         },
         ClientError::Url { .. } | ClientError::Arrow { .. } | ClientError::Answer { .. } => Reason::Defect,

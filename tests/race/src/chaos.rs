@@ -8,6 +8,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use crate::fleet::{Claim, Fleet};
+use crate::history::Moment;
 use crate::record::Recorder;
 use crate::store::Tickets;
 use crate::tickets::TicketWatch;
@@ -36,6 +37,14 @@ pub struct Deeds {
     pub pauses: AtomicU64,
     /// Of these, while they held a ticket.
     pub pauses_with_ticket: AtomicU64,
+    /// Each with its moment.
+    pub log: Mutex<Vec<(Moment, String)>>,
+}
+
+impl Deeds {
+    fn note(&self, recorder: &Recorder, text: String) {
+        self.log.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((recorder.now(), text));
+    }
 }
 
 /// What is to be done to a server.
@@ -96,6 +105,7 @@ impl Chaos<'_> {
         drop(watch);
         if held {
             self.count_ticket(deed);
+            self.deeds.note(self.recorder, format!("server {} held main's ticket {}", ticket.server, ticket.version));
         }
         self.end(deed, claim, ticket.server, random);
     }
@@ -112,6 +122,7 @@ impl Chaos<'_> {
                     let Some(claim) = self.fleet.claim(server) else { continue };
                     self.begin(deed, &claim);
                     self.count_ticket(deed);
+                    self.deeds.note(self.recorder, format!("server {server} held a ticket"));
                     self.end(deed, claim, server, random);
                     return;
                 }
@@ -140,6 +151,7 @@ impl Chaos<'_> {
             }
         };
         counter.fetch_add(1, Ordering::Relaxed);
+        self.deeds.note(self.recorder, format!("{deed:?} of server {}", claim.server()));
     }
 
     fn end(&self, deed: Deed, claim: Claim<'_>, server: usize, random: &mut StdRng) {
@@ -147,10 +159,12 @@ impl Chaos<'_> {
             Deed::Pause => {
                 std::thread::sleep(Duration::from_millis(random.random_range(PAUSE_MS)));
                 self.fleet.resume(&claim);
+                self.deeds.note(self.recorder, format!("server {server} goes on"));
             }
             Deed::Kill => {
                 self.sleep(Duration::from_millis(random.random_range(AWAY_MS)));
                 self.fleet.restart(server, random);
+                self.deeds.note(self.recorder, format!("server {server} is back"));
             }
         }
     }

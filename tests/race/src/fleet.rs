@@ -65,6 +65,13 @@ pub struct Claim<'f> {
     server: usize,
 }
 
+impl Claim<'_> {
+    /// Which server.
+    pub fn server(&self) -> usize {
+        self.server
+    }
+}
+
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
         lock(&self.fleet.claimed).remove(&self.server);

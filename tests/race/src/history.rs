@@ -224,6 +224,8 @@ pub enum Reason {
     Deadline,
     /// The store, or the server, could not do it at that moment.
     Unavailable,
+    /// The server is busy with as many loads as it takes.
+    Busy,
     /// The call broke off, or no connection was made.
     Broken,
     /// A defect: no history of clients, kills and pauses explains it.
@@ -247,6 +249,7 @@ impl Reason {
             | Self::Constraint
             | Self::HeadMismatch
             | Self::ReadSetChanged
+            | Self::Busy
             | Self::Defect => false,
         }
     }

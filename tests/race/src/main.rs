@@ -48,6 +48,9 @@ struct RaceArguments {
     /// What all draws begin with; drawn if none
     #[arg(long)]
     seed: Option<u64>,
+    /// Keep root, logs and history even if nothing is found
+    #[arg(long)]
+    keep: bool,
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {
@@ -94,11 +97,12 @@ async fn run_race(arguments: RaceArguments) -> Result<ExitCode, RaceError> {
         seed,
         store,
         work: work.path().to_owned(),
+        keep: arguments.keep,
     };
     let report = race::run(&options).await?;
     let violations = report.findings.violations.len();
     print_report(&report);
-    if violations > 0 {
+    if violations > 0 || arguments.keep {
         eprintln!("seed {seed}; root and logs are kept in {}", work.keep().display());
     }
     let json = serde_json::json!({
@@ -116,7 +120,7 @@ async fn run_race(arguments: RaceArguments) -> Result<ExitCode, RaceError> {
         "pauses": report.deeds.pauses.load(Ordering::Relaxed),
         "pauses_with_ticket": report.deeds.pauses_with_ticket.load(Ordering::Relaxed),
         "recoveries": report.settled.recoveries.values().sum::<usize>(),
-        "max_blocked_ms": report.max_blocked_ms,
+        "max_blocked_ms": report.block.length() / 1_000,
         "violations": violations,
     });
     println!("{json}");
@@ -137,6 +141,8 @@ fn print_report(report: &RaceReport) {
         "reads held against the state of their commit: {}; sights of branches held in order: {}, beside a deletion: {}",
         findings.reads_compared, findings.sights_ordered, findings.sights_ambiguous
     );
+    let block = &report.block;
+    eprintln!("longest block: branch {:?}, microseconds {} to {} of the run", block.branch, block.from, block.until);
     for violation in findings.violations.iter().take(VIOLATIONS_PRINTED_MAX) {
         eprintln!("VIOLATION {violation}");
     }

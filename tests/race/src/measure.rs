@@ -45,27 +45,49 @@ fn answered(event: &Event) -> String {
     }
 }
 
-/// Microseconds between the first try to write a branch after a success and the next success, the longest of all branches and tries.
+/// A time in which a branch could not be written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Block {
+    /// The branch.
+    pub branch: String,
+    /// The first try after a success.
+    pub from: Moment,
+    /// The next success.
+    pub until: Moment,
+}
+
+impl Block {
+    /// Its length in microseconds.
+    pub fn length(&self) -> Moment {
+        self.until - self.from
+    }
+}
+
+/// The longest time between the first try to write a branch after a success and the next success.
 ///
 /// A request that does not fit the branch's state says nothing about whether it could be written, and does not count as a try.
-pub fn longest_block(history: &History) -> Moment {
+pub fn longest_block(history: &History) -> Block {
     let mut branches: BTreeMap<String, Vec<&Event>> = BTreeMap::new();
     for event in &history.events {
         if let Asked::Load(load) = &event.asked {
             branches.entry(load.branch.to_string()).or_default().push(event);
         }
     }
-    branches.into_values().map(longest_block_of_one).max().unwrap_or(0)
+    let blocks = branches.into_iter().map(|(branch, events)| longest_block_of_one(branch, events));
+    blocks.max_by_key(Block::length).unwrap_or_default()
 }
 
-fn longest_block_of_one(mut events: Vec<&Event>) -> Moment {
+fn longest_block_of_one(branch: String, mut events: Vec<&Event>) -> Block {
     events.sort_by_key(|event| event.reply);
-    let (mut longest, mut success, mut first_try) = (0, 0, None::<Moment>);
+    let mut longest = Block { branch, from: 0, until: 0 };
+    let (mut success, mut first_try) = (0, None::<Moment>);
     for event in events {
         match &event.answered {
             Answered::Committed(_) => {
-                let tried = first_try.take().unwrap_or(event.call).min(event.call).max(success);
-                longest = longest.max(event.reply - tried);
+                let from = first_try.take().unwrap_or(event.call).min(event.call).max(success);
+                if event.reply - from > longest.length() {
+                    (longest.from, longest.until) = (from, event.reply);
+                }
                 success = event.reply;
             }
             Answered::Refused { reason, .. } if reason.is_blocked() => {
@@ -121,7 +143,7 @@ mod tests {
             ],
             ..History::default()
         };
-        assert_eq!(longest_block(&history), 50);
+        assert_eq!(longest_block(&history), Block { branch: "main".to_owned(), from: 100, until: 150 });
         let table = table(&history);
         assert_eq!(table["append arrow"]["done"], 3);
         assert_eq!(table["append arrow"]["RecoveryRequired/None"], 1);

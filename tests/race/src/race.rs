@@ -17,7 +17,7 @@ use crate::caller::{Caller, graph};
 use crate::chaos::{Chaos, Deeds};
 use crate::check::{Findings, Rule, Violation, check};
 use crate::fleet::Fleet;
-use crate::history::{Answered, Asked, Event, History, SCHEMA};
+use crate::history::{Answered, Asked, Event, History, Moment, SCHEMA};
 use crate::measure;
 use crate::record::Recorder;
 use crate::settle::{self, Settled};
@@ -47,6 +47,8 @@ pub struct RaceOptions {
     pub store: RaceStore,
     /// A folder for logs and, if something is found, the history.
     pub work: PathBuf,
+    /// Write the history down even if nothing is found.
+    pub keep: bool,
 }
 
 /// Why a run could not be made.
@@ -95,8 +97,8 @@ pub struct RaceReport {
     pub acknowledged: usize,
     /// Operations with a call whose answer was not known.
     pub unknown: usize,
-    /// Longest time that a branch could not be written, in milliseconds.
-    pub max_blocked_ms: u64,
+    /// The longest time in which a branch could not be written.
+    pub block: measure::Block,
     /// What was done to the servers.
     pub deeds: Deeds,
     /// What the end showed.
@@ -139,13 +141,13 @@ pub async fn run(options: &RaceOptions) -> Result<RaceReport, RaceError> {
         operations: history.events.len(),
         acknowledged: distinct(&history, |event| !matches!(event.answered, Answered::Refused { .. })),
         unknown: distinct(&history, is_unknown),
-        max_blocked_ms: measure::longest_block(&history) / 1_000,
+        block: measure::longest_block(&history),
         findings,
         deeds,
         settled,
     };
-    if !report.findings.violations.is_empty() {
-        write_down(&options.work, &history, &report.findings)?;
+    if !report.findings.violations.is_empty() || options.keep {
+        write_down(&options.work, &history, &report)?;
     }
     Ok(report)
 }
@@ -291,16 +293,21 @@ impl Player {
 }
 
 /// Writes the whole history into a file, and prints the events of the operations that violations concern.
-fn write_down(work: &Path, history: &History, findings: &Findings) -> Result<(), RaceError> {
+fn write_down(work: &Path, history: &History, report: &RaceReport) -> Result<(), RaceError> {
     let path = work.join("history.txt");
     let mut events: Vec<&Event> = history.events.iter().collect();
     events.sort_by_key(|event| event.call);
-    let mut text: String = events.iter().map(|event| format!("{event}\n")).collect();
+    let mut lines: Vec<(Moment, String)> = events.iter().map(|event| (event.call, event.to_string())).collect();
+    let deeds = report.deeds.log.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    lines.extend(deeds.iter().map(|(moment, text)| (*moment, format!("{moment:>11} {text}"))));
+    lines.sort();
+    let mut text: String = lines.into_iter().map(|(_, line)| line + "\n").collect();
     text.extend(history.commits.values().map(|fact| format!("{fact:?}\n")));
     text.extend(history.resolutions.iter().map(|(id, resolution)| format!("{id}: {resolution:?}\n")));
     std::fs::write(&path, text).map_err(|source| RaceError::File { action: "write", path: path.clone(), source })?;
     eprintln!("the whole history is {}", path.display());
-    let concerned: BTreeSet<_> = findings.violations.iter().flat_map(|violation| &violation.operations).collect();
+    let concerned: BTreeSet<_> =
+        report.findings.violations.iter().flat_map(|violation| &violation.operations).collect();
     let of_concern = |event: &&&Event| event.asked.operation().is_some_and(|id| concerned.contains(&id));
     for event in events.iter().filter(of_concern).take(EVENTS_PRINTED_MAX) {
         eprintln!("{event}");

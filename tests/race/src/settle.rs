@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use omnigraph_client::{Client, ClientError, Operation, OperationState, PageRequest, RecoveryOutcome};
+use omnigraph_client::{
+    Client, ClientError, ClientOptions, Operation, OperationState, PageRequest, RecoveryOutcome, Timeout,
+};
 use omnigraph_e2e::server::Server;
 use omnigraph_types::{BranchName, CommitId, Effect, OperationId, Problem};
 
@@ -18,6 +21,8 @@ use crate::tickets::TicketWatch;
 
 /// Recoveries of one branch before it must be settled.
 const RECOVERIES_MAX: usize = 8;
+/// What each of the last calls is given: a recovery may wait for the grace several times.
+const LAST_LIMIT: Duration = Duration::from_secs(120);
 /// Items on a page of a list.
 const PAGE_SIZE: u32 = 500;
 /// Pages of one list.
@@ -45,7 +50,9 @@ pub async fn settle(store: &RaceStore, recorder: &Arc<Recorder>, reader: usize) 
         Server::start(&root, &environment)
     })
     .await;
-    let client = Client::connect(&server.url).await.map_err(RaceError::client("connect to the last server"))?;
+    let options = ClientOptions { timeout: Timeout::After(LAST_LIMIT), ..ClientOptions::default() };
+    let client =
+        Client::connect_with(&server.url, options).await.map_err(RaceError::client("connect to the last server"))?;
     let mut settled = Settled::default();
     let live = branches(&client).await.map_err(RaceError::client("list branches at the end"))?;
     settled.branches = live.len();
