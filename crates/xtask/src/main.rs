@@ -7,6 +7,7 @@ mod demo;
 mod error;
 mod files;
 mod generate;
+mod race;
 mod test;
 mod tidy;
 mod tools;
@@ -20,7 +21,7 @@ use error::Result;
 use workspace::Workspace;
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "Set-up, demo, test, generated code, tidiness, benches and CI")]
+#[command(name = "cargo xtask", about = "Set-up, demo, test, generated code, tidiness, benches, races and CI")]
 struct Arguments {
     #[command(subcommand)]
     command: Task,
@@ -55,6 +56,18 @@ enum Task {
         /// What.
         subject: Subject,
         /// Arguments of the bench.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Let many clients race on several servers that are killed and paused, and check every answer.
+    Race {
+        /// Options of the race: --minutes, --servers, --clients, --seed, --store with --root and --env, --keep.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Let one server serve a steady mix of requests, and see whether what it holds grows.
+    Soak {
+        /// Options of the soak: --minutes, --seed.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
@@ -96,6 +109,8 @@ fn execute(task: &Task) -> Result<()> {
         }
         Task::Tidy => tidy::run(&workspace),
         Task::Bench { subject, arguments } => bench(&workspace, *subject, arguments),
+        Task::Race { arguments } => race::run_program(&workspace, "race", arguments),
+        Task::Soak { arguments } => race::run_program(&workspace, "soak", arguments),
         Task::Data => {
             println!("{}", tools::flights(&workspace)?.display());
             Ok(())

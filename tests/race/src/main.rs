@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use omnigraph_race::race::{self, RaceError, RaceOptions, RaceReport};
+use omnigraph_race::soak::{self, SoakOptions};
 use omnigraph_race::store::RaceStore;
 
 /// Violations that are printed.
@@ -23,6 +24,18 @@ struct Arguments {
 enum Task {
     /// Clients race on servers that are killed and paused, and every answer is checked.
     Race(RaceArguments),
+    /// One server under a steady mix of requests, and whether what it holds grows.
+    Soak(SoakArguments),
+}
+
+#[derive(Debug, Args)]
+struct SoakArguments {
+    /// How long, in minutes
+    #[arg(long, default_value_t = 10.0)]
+    minutes: f64,
+    /// What all draws begin with; drawn if none
+    #[arg(long)]
+    seed: Option<u64>,
 }
 
 #[derive(Debug, Args)]
@@ -62,6 +75,7 @@ fn variable(text: &str) -> Result<(String, String), String> {
 async fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Task::Race(arguments) => run_race(arguments).await,
+        Task::Soak(arguments) => run_soak(arguments).await,
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error}");
@@ -146,4 +160,41 @@ fn print_report(report: &RaceReport) {
     for violation in findings.violations.iter().take(VIOLATIONS_PRINTED_MAX) {
         eprintln!("VIOLATION {violation}");
     }
+}
+
+async fn run_soak(arguments: SoakArguments) -> Result<ExitCode, RaceError> {
+    let seed = arguments.seed.unwrap_or_else(rand::random);
+    let work = work_folder()?;
+    eprintln!("seed {seed}, folder {}", work.path().display());
+    let time = Duration::from_secs_f64(arguments.minutes * 60.0);
+    let report = soak::run(&SoakOptions { time, seed, work: work.path().to_owned() }).await?;
+    let [warm, half_way, end] = &report.stored;
+    let commits = end.commits.saturating_sub(warm.commits).max(1);
+    for (kind, bytes) in &end.bytes {
+        let since = bytes.saturating_sub(warm.bytes.get(kind).copied().unwrap_or(0));
+        eprintln!("{kind:<26} {bytes:>12} bytes, {:>8} for each commit after the warm-up", since / commits);
+    }
+    let (early, late) = (half_way.per_commit_since(warm), end.per_commit_since(half_way));
+    eprintln!("{early} bytes for each commit in the first half after the warm-up, {late} in the second");
+    for violation in &report.violations {
+        eprintln!("VIOLATION {violation}");
+    }
+    let json = serde_json::json!({
+        "soak": true,
+        "seed": seed,
+        "minutes": arguments.minutes,
+        "operations": report.operations,
+        "rss_first": report.first.memory_bytes,
+        "rss_last": report.last.memory_bytes,
+        "fds_first": report.first.files,
+        "fds_last": report.last.files,
+        "threads_first": report.first.threads,
+        "threads_last": report.last.threads,
+        "commits": end.commits,
+        "store_bytes": end.total(),
+        "bytes_per_commit": end.per_commit_since(warm),
+        "violations": report.violations.len(),
+    });
+    println!("{json}");
+    Ok(if report.violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
