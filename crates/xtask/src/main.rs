@@ -7,6 +7,7 @@ mod demo;
 mod error;
 mod files;
 mod generate;
+mod race;
 mod test;
 mod tidy;
 mod tools;
@@ -20,7 +21,7 @@ use error::Result;
 use workspace::Workspace;
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "Set-up, demo, test, crash matrix, generated code, tidiness, benches and CI")]
+#[command(name = "cargo xtask", about = "Set-up, demo, test, generated code, tidiness, benches, crash matrix, races and CI")]
 struct Arguments {
     #[command(subcommand)]
     command: Task,
@@ -64,6 +65,18 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Let many clients race on several servers that are killed and paused, and check every answer.
+    Race {
+        /// Options of the race: --minutes, --servers, --clients, --seed, --store with --root and --env, --keep.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Let one server serve a steady mix of requests, and see whether what it holds grows.
+    Soak {
+        /// Options of the soak: --minutes, --seed.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Install the data that is too large to commit, and print its path.
     Data,
     /// Run every check.
@@ -103,6 +116,8 @@ fn execute(task: &Task) -> Result<()> {
         Task::Tidy => tidy::run(&workspace),
         Task::Bench { subject, arguments } => bench(&workspace, *subject, arguments),
         Task::Crash { arguments } => test::crash(&workspace, arguments),
+        Task::Race { arguments } => race::run_program(&workspace, "race", arguments),
+        Task::Soak { arguments } => race::run_program(&workspace, "soak", arguments),
         Task::Data => {
             println!("{}", tools::flights(&workspace)?.display());
             Ok(())
