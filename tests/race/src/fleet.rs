@@ -115,7 +115,8 @@ impl Fleet {
     pub fn claim(&self, server: usize) -> Option<Claim<'_>> {
         let mut claimed = lock(&self.claimed);
         let legal = claimed.len() + 1 < self.slots.len() && claimed.insert(server);
-        legal.then_some(Claim { fleet: self, server })
+        // Made only if it is given away: a claim that is dropped here would wait for the lock held here.
+        legal.then(|| Claim { fleet: self, server })
     }
 
     /// Starts a server that is not running.

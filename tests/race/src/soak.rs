@@ -12,10 +12,11 @@ use std::time::{Duration, Instant};
 use futures::future::join_all;
 use omnigraph_client::{Client, NewGraph};
 use omnigraph_e2e::server::Server;
+use omnigraph_types::BranchName;
 
 use crate::caller::{Caller, graph};
 use crate::fleet::Address;
-use crate::history::{Answered, Event, Reason, SCHEMA};
+use crate::history::{Answered, Asked, Event, Reason, SCHEMA};
 use crate::race::{RaceError, blocking};
 use crate::record::Recorder;
 use crate::sample::{Held, sizes};
@@ -190,9 +191,10 @@ fn forget(recorder: &Recorder, report: &mut SoakReport) {
 fn is_failure(event: &Event) -> bool {
     let Answered::Refused { reason, .. } = &event.answered else { return false };
     match reason {
+        // A branch may be deleted under a load; main is not.
+        Reason::RolledBack => matches!(&event.asked, Asked::Load(load) if load.branch == BranchName::Main),
         Reason::NoCommit
         | Reason::RecoveryRequired
-        | Reason::RolledBack
         | Reason::Deadline
         | Reason::Unavailable
         | Reason::Busy
