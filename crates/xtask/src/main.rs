@@ -21,7 +21,10 @@ use error::Result;
 use workspace::Workspace;
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "Set-up, demo, test, generated code, tidiness, benches, crash matrix, races and CI")]
+#[command(
+    name = "cargo xtask",
+    about = "Set-up, demo, test, generated code, tidiness, benches, crash matrix, races and CI"
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Task,
