@@ -7,6 +7,7 @@ mod demo;
 mod error;
 mod files;
 mod generate;
+mod model;
 mod test;
 mod tidy;
 mod tools;
@@ -58,6 +59,12 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Check the model of the write protocol at its large sizes, or as the arguments say.
+    Model {
+        /// `--size ci|large|all`, `--scenario NAME`, `--without RULE`, `--list`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Install the data that is too large to commit, and print its path.
     Data,
     /// Run every check.
@@ -96,6 +103,7 @@ fn execute(task: &Task) -> Result<()> {
         }
         Task::Tidy => tidy::run(&workspace),
         Task::Bench { subject, arguments } => bench(&workspace, *subject, arguments),
+        Task::Model { arguments } => model::search(&workspace, arguments),
         Task::Data => {
             println!("{}", tools::flights(&workspace)?.display());
             Ok(())

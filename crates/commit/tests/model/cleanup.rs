@@ -16,12 +16,14 @@ impl World {
         let main = state.main();
         if !self.holds(Rule::RetentionFirst) {
             let branches = main.newest().branches.clone();
-            return steps.turn(actor, "skips its retention", Local::Plan { floor: main.latest(), branches });
+            let plan = Local::Plan { floor: main.latest(), branches, since: state.now };
+            return steps.turn(actor, "skips its retention", plan);
         }
         let mut next = publication(actor, main, Kind::Retention);
         next.floor = main.latest();
         let mut local = armed(state, Vec::new(), next, state.now);
-        if let (Some(old), Local::Job { intent, .. }, false) = (old, &mut local, self.holds(Rule::BranchesAtRetention)) {
+        if let (Some(old), Local::Job { intent, .. }, false) = (old, &mut local, self.holds(Rule::BranchesAtRetention))
+        {
             // What it read before it lost its ticket.
             Arc::make_mut(intent).listed.clone_from(&old.listed);
         }
@@ -30,11 +32,7 @@ impl World {
 
     pub(crate) fn plan(&self, steps: &mut Steps<'_>, actor: usize, floor: u8, branches: &[Branch]) {
         let state = steps.state;
-        // A pending registration names its clone, and with it all that the clone names.
-        let pending = state.main().pending().filter(|_| self.holds(Rule::PendingIntentsKept));
-        let mut branches = branches.to_vec();
-        branches.extend(pending.iter().flat_map(|intent| intent.publication.branches.iter()));
-        let chains: Vec<&Chain> = state.chains.iter().filter(|chain| is_listed(chain, &branches)).collect();
+        let chains: Vec<&Chain> = state.chains.iter().filter(|chain| is_listed(chain, branches)).collect();
         let mut versions = Vec::new();
         for tree in &state.trees {
             let doomed = (0..=tree.head()).filter(|version| {
@@ -67,10 +65,13 @@ impl World {
     /// Whether a chain, as far as it is retained, names a version of a table, or something pending on it does.
     fn names(&self, chain: &Chain, floor: u8, table: u8, pin: Pin) -> bool {
         let floor = if chain.id == MAIN { floor } else { 0 };
-        let pinned = chain.versions.iter().skip(usize::from(floor)).any(|version| version.pins[usize::from(table)] == pin);
+        let pinned =
+            chain.versions.iter().skip(usize::from(floor)).any(|version| version.pins[usize::from(table)] == pin);
         let plans = |effect: &Effect| {
             let from = effect.pin.version;
-            effect.table == table && effect.pin.maker == pin.maker && (from..=from + effect.steps).contains(&pin.version)
+            effect.table == table
+                && effect.pin.maker == pin.maker
+                && (from..=from + effect.steps).contains(&pin.version)
         };
         // Everything behind the pin, the fence too: only the publication that settles it will name it.
         let behind = |effect: &Effect| {
@@ -84,7 +85,13 @@ impl World {
         pinned || unsettled || pending
     }
 
-    pub(crate) fn sweep(&self, steps: &mut Steps<'_>, actor: usize, versions: &[(u8, u8, u8, u16)], intents: &[(u8, u8)]) {
+    pub(crate) fn sweep(
+        &self,
+        steps: &mut Steps<'_>,
+        actor: usize,
+        versions: &[(u8, u8, u8, u16)],
+        intents: &[(u8, u8)],
+    ) {
         steps.act(actor, "deletes", |to| {
             for (table, maker, made, mask) in versions {
                 let tree = to.tree_mut(*table, *maker);

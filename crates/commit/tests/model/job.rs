@@ -40,8 +40,8 @@ impl World {
                 steps.turn(actor, "is held up, and lets its intent be settled", waiting(steps.state, actor));
             }
             Phase::Apply(made) => self.apply(steps, actor, intent, made),
-            Phase::Publish => self.publish(steps, actor, intent),
-            Phase::Wait => self.wait(steps, actor, intent),
+            Phase::Publish => self.publish(steps, actor, intent, proven),
+            Phase::Wait => self.wait(steps, actor, intent, proven),
         }
     }
 
@@ -120,12 +120,12 @@ impl World {
         }
     }
 
-    fn publish(&self, steps: &mut Steps<'_>, actor: usize, intent: &Arc<Intent>) {
+    fn publish(&self, steps: &mut Steps<'_>, actor: usize, intent: &Arc<Intent>, proven: u8) {
         let state = steps.state;
         let Attempt { chain, version, .. } = intent.attempt;
         if state.chain(chain).latest() + 1 == version {
             let stays = self.holds(Rule::IntentsStay);
-            let done = self.done(actor, intent);
+            let done = self.done(actor, intent, proven);
             steps.add(crate::world::Who::Actor(actor), "publishes version", Some(version), |to| {
                 to.publish(chain, version, &intent.publication);
                 if !stays {
@@ -150,7 +150,7 @@ impl World {
     }
 
     /// What is at the ticket's version is the truth.
-    fn wait(&self, steps: &mut Steps<'_>, actor: usize, intent: &Arc<Intent>) {
+    fn wait(&self, steps: &mut Steps<'_>, actor: usize, intent: &Arc<Intent>, proven: u8) {
         let chain = steps.state.chain(intent.attempt.chain);
         if chain.latest() < intent.attempt.version {
             // Whoever settles main settles its own intent there too.
@@ -161,26 +161,28 @@ impl World {
         }
         let found = chain.at(intent.attempt.version);
         if found.attempt == intent.attempt && found.kind != Kind::Abort {
-            return steps.turn(actor, "finds itself published", self.done(actor, intent));
+            return steps.turn(actor, "finds itself published", self.done(actor, intent, proven));
         }
         let answer = match self.role(actor) {
             Role::Rescuer | Role::Deleter { .. } => Local::Start,
             Role::Cleanup => Local::Told(Outcome::Over),
             _ if self.committed(chain, self.operation(intent.attempt.actor)) => Local::Told(Outcome::Receipt),
-            Role::Writer { .. } | Role::FastForward { .. } | Role::Schema { .. } | Role::Creator { .. } | Role::Reader => {
-                Local::Told(Outcome::Failed)
-            }
+            Role::Writer { .. }
+            | Role::FastForward { .. }
+            | Role::Schema { .. }
+            | Role::Creator { .. }
+            | Role::Reader => Local::Told(Outcome::Failed),
         };
         steps.turn(actor, "finds another publication in its place", answer);
     }
 
     /// After its own publication.
-    fn done(&self, actor: usize, intent: &Arc<Intent>) -> Local {
+    fn done(&self, actor: usize, intent: &Arc<Intent>, proven: u8) -> Local {
         let Attempt { chain, version, .. } = intent.attempt;
         match self.role(actor) {
             Role::Rescuer => Local::Start,
             Role::Cleanup => {
-                Local::Plan { floor: intent.publication.floor, branches: intent.listed.clone() }
+                Local::Plan { floor: intent.publication.floor, branches: intent.listed.clone(), since: proven }
             }
             Role::Writer { .. }
             | Role::FastForward { .. }
@@ -222,9 +224,7 @@ fn to_phase(to: &mut State, actor: usize, next: Phase) {
 
 fn waiting(state: &State, actor: usize) -> Local {
     match &state.actors[actor] {
-        Local::Job { intent, proven, .. } => {
-            Local::Job { intent: intent.clone(), proven: *proven, phase: Phase::Wait }
-        }
+        Local::Job { intent, proven, .. } => Local::Job { intent: intent.clone(), proven: *proven, phase: Phase::Wait },
         other => other.clone(),
     }
 }

@@ -61,18 +61,24 @@ fn reachable(reach: Reach) -> Property<World> {
         Reach::Aborted => Property::sometimes("an abort", |_, state: &State| any(state, Kind::Abort)),
         Reach::Settled => Property::sometimes("a settled table", |_, state: &State| any(state, Kind::Settle)),
         Reach::RolledForward => Property::sometimes("a roll forward", rolled_forward),
-        Reach::Answered => Property::sometimes("a receipt", |_, state: &State| told(state, &|it| it == Outcome::Receipt)),
-        Reach::Refused => {
-            Property::sometimes("a refusal", |_, state: &State| told(state, &|it| matches!(it, Outcome::Refused { .. })))
+        Reach::Answered => {
+            Property::sometimes("a receipt", |_, state: &State| told(state, &|it| it == Outcome::Receipt))
         }
-        Reach::NotFound => Property::sometimes("a failure", |_, state: &State| told(state, &|it| it == Outcome::Failed)),
+        Reach::Refused => Property::sometimes("a refusal", |_, state: &State| {
+            told(state, &|it| matches!(it, Outcome::Refused { .. }))
+        }),
+        Reach::NotFound => {
+            Property::sometimes("a failure", |_, state: &State| told(state, &|it| it == Outcome::Failed))
+        }
         Reach::Private => Property::sometimes("a private tree", private),
         Reach::Registered => Property::sometimes("a branch", |_, state: &State| any(state, Kind::Register)),
         Reach::Removed => Property::sometimes("a branch's removal", |_, state: &State| any(state, Kind::Remove)),
         Reach::Retired => Property::sometimes("the end of a chain", |_, state: &State| any(state, Kind::Retire)),
         Reach::SchemaApplied => Property::sometimes("a schema apply", |_, state: &State| any(state, Kind::Schema)),
         Reach::Retained => Property::sometimes("a retention", |_, state: &State| has_retention(state)),
-        Reach::Deleted => Property::sometimes("a deleted version", |_, state: &State| state.trees.iter().any(|tree| tree.gone != 0)),
+        Reach::Deleted => {
+            Property::sometimes("a deleted version", |_, state: &State| state.trees.iter().any(|tree| tree.gone != 0))
+        }
         Reach::Swept => Property::sometimes("a swept intent", swept),
         Reach::ReadEnded => Property::sometimes("a read that ends after deletions", |_, state: &State| {
             state.trees.iter().any(|tree| tree.gone != 0) && told(state, &|it| it == Outcome::Over)
@@ -108,15 +114,15 @@ fn all_commits(state: &State) -> Mask {
 }
 
 fn aborted(state: &State) -> Mask {
-    let aborts = state.chains.iter().flat_map(|chain| chain.versions.iter()).filter(|version| version.kind == Kind::Abort);
+    let aborts =
+        state.chains.iter().flat_map(|chain| chain.versions.iter()).filter(|version| version.kind == Kind::Abort);
     aborts.fold(0, |mask, version| mask | bit(usize::from(version.attempt.actor) % 16))
 }
 
 fn rolled_forward(world: &World, state: &State) -> bool {
     let done = all_commits(state);
-    (0..state.actors.len()).any(|actor| {
-        state.actors[actor] == Local::Dead && done & bit(actor) != 0 && world.scenario.unknowns == 0
-    })
+    (0..state.actors.len())
+        .any(|actor| state.actors[actor] == Local::Dead && done & bit(actor) != 0 && world.scenario.unknowns == 0)
 }
 
 fn swept(_: &World, state: &State) -> bool {
@@ -155,7 +161,8 @@ fn nothing_early(_: &World, state: &State) -> bool {
 
 fn aborted_stays_hidden(_: &World, state: &State) -> bool {
     let hidden = aborted(state);
-    hidden & all_commits(state) == 0 && state.chains.iter().all(|chain| shown_without_commit(state, chain) & hidden == 0)
+    hidden & all_commits(state) == 0
+        && state.chains.iter().all(|chain| shown_without_commit(state, chain) & hidden == 0)
 }
 
 fn one_attempt(_: &World, state: &State) -> bool {
@@ -163,12 +170,13 @@ fn one_attempt(_: &World, state: &State) -> bool {
     for entry in state.trees.iter().flat_map(|tree| tree.entries.iter()) {
         let Entry::Commit { attempt, .. } = *entry else { continue };
         let chain = state.chain(attempt.chain);
-        let lost = chain.versions.get(usize::from(attempt.version)).is_some_and(|version| {
-            version.attempt != attempt && version.kind != Kind::Retire
-        });
-        let rival = makers.iter().any(|other| {
-            (other.chain, other.version) == (attempt.chain, attempt.version) && *other != attempt
-        });
+        let lost = chain
+            .versions
+            .get(usize::from(attempt.version))
+            .is_some_and(|version| version.attempt != attempt && version.kind != Kind::Retire);
+        let rival = makers
+            .iter()
+            .any(|other| (other.chain, other.version) == (attempt.chain, attempt.version) && *other != attempt);
         if lost || rival {
             return false;
         }
@@ -272,21 +280,23 @@ fn told_truth(_: &World, state: &State) -> bool {
 }
 
 fn one_branch(_: &World, state: &State) -> bool {
-    let mut names: Vec<u8> =
-        state.main().newest().branches.iter().filter(|row| row.live).map(|row| row.name).collect();
+    let mut names: Vec<u8> = state.main().newest().branches.iter().filter(|row| row.live).map(|row| row.name).collect();
     names.sort_unstable();
     names.windows(2).all(|pair| pair[0] != pair[1])
 }
 
 fn removed_has_ended(_: &World, state: &State) -> bool {
     let ended = |chain: &Chain| chain.newest().kind == Kind::Retire;
-    let removed = state.main().newest().branches.iter().filter(|row| !row.live).all(|row| ended(state.chain(row.chain)));
+    let removed =
+        state.main().newest().branches.iter().filter(|row| !row.live).all(|row| ended(state.chain(row.chain)));
     removed && state.chains.iter().all(|chain| !chain.is_retired() || ended(chain))
 }
 
 fn branch_schema(_: &World, state: &State) -> bool {
     let newest = state.main().newest();
-    let Some(base) = state.main().latest().checked_sub(1).filter(|_| newest.kind == Kind::Register) else { return true };
+    let Some(base) = state.main().latest().checked_sub(1).filter(|_| newest.kind == Kind::Register) else {
+        return true;
+    };
     let known = &state.main().at(base).branches;
     newest.branches.iter().filter(|row| !known.contains(row)).all(|row| {
         let chain = state.chain(row.chain);

@@ -51,6 +51,7 @@ rules! {
     CommitRetained => "a branch from a commit is registered only while the commit is retained",
     RetentionFirst => "cleanup publishes its retention before it deletes",
     BranchesAtRetention => "cleanup reads the branch list at its retention",
+    FreshRetention => "a cleanup that is held up after its retention begins again",
     PendingIntentsKept => "cleanup deletes nothing that a pending intent names",
     UnsettledKept => "cleanup deletes nothing behind the pin of an unsettled table, its fence included",
     PublishedIntentsOnly => "only intents whose version is published are swept",

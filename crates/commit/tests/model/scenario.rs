@@ -18,14 +18,28 @@ pub(crate) enum From {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Writes rows of these tables, in so many transactions each.
-    Writer { name: u8, tables: &'static [u8], steps: u8, strict: bool },
+    Writer {
+        name: u8,
+        tables: &'static [u8],
+        steps: u8,
+        strict: bool,
+    },
     /// Points a table's pin at a tree of another branch.
-    FastForward { table: u8 },
+    FastForward {
+        table: u8,
+    },
     Rescuer,
-    Creator { name: u8, from: From },
-    Deleter { name: u8 },
+    Creator {
+        name: u8,
+        from: From,
+    },
+    Deleter {
+        name: u8,
+    },
     /// Changes main's schema.
-    Schema { alone: bool },
+    Schema {
+        alone: bool,
+    },
     Cleanup,
     /// Reads main's newest version for a while.
     Reader,
@@ -127,8 +141,15 @@ fn ci() -> Vec<Scenario> {
     };
     let main = From::Name(0);
     vec![
-        small("writers", vec![rows(1, &[0, 1]), rows(2, &[1]), rescuer()], &[TwoCommitted, Aborted, Settled, RolledForward]),
-        Scenario { unknowns: 1, ..small("lost-replies", vec![rows(1, &[0]), rescuer()], &[Committed, Aborted, Settled]) },
+        small(
+            "writers",
+            vec![rows(1, &[0, 1]), rows(2, &[1]), rescuer()],
+            &[TwoCommitted, Aborted, Settled, RolledForward],
+        ),
+        Scenario {
+            unknowns: 1,
+            ..small("lost-replies", vec![rows(1, &[0]), rescuer()], &[Committed, Aborted, Settled])
+        },
         Scenario {
             unknowns: 1,
             crashes: 0,
@@ -138,11 +159,7 @@ fn ci() -> Vec<Scenario> {
         small("sent-twice", vec![rows(1, &[1]), rows(1, &[1]), rescuer()], &[Answered, Aborted]),
         small("strict-sent-twice", vec![strict(1, &[1]), strict(1, &[1]), rescuer()], &[Answered, Aborted]),
         small("long-effect", vec![long(1), rows(2, &[0]), rescuer()], &[TwoCommitted, Aborted, Settled]),
-        small(
-            "fast-forward",
-            vec![rows(1, &[1]), fast_forward(2, 1), rescuer()],
-            &[TwoCommitted, Aborted, Private],
-        ),
+        small("fast-forward", vec![rows(1, &[1]), fast_forward(2, 1), rescuer()], &[TwoCommitted, Aborted, Private]),
         Scenario {
             branch: true,
             ..small(
@@ -171,7 +188,11 @@ fn ci() -> Vec<Scenario> {
             vec![schema(1, false), create(2, 1, main), rows(3, &[0]), rescuer()],
             &[SchemaApplied, Registered, Refused],
         ),
-        small("schema-alone", vec![schema(1, true), create(2, 1, main), rescuer()], &[SchemaApplied, Registered, Refused]),
+        small(
+            "schema-alone",
+            vec![schema(1, true), create(2, 1, main), rescuer()],
+            &[SchemaApplied, Registered, Refused],
+        ),
         Scenario {
             crashes: 0,
             ticks: 1,
@@ -183,20 +204,22 @@ fn ci() -> Vec<Scenario> {
         },
         Scenario {
             ticks: 1,
+            ..small("age", vec![fast_forward(1, 0), cleanup(), rescuer()], &[Committed, Retained, Deleted, Swept])
+        },
+        Scenario {
+            branch: true,
+            ticks: 1,
+            crashes: 0,
             ..small(
-                "age",
-                vec![fast_forward(1, 0), cleanup(), rescuer()],
-                &[Committed, Retained, Deleted, Swept],
+                "pending-on-branch",
+                vec![on_branch(1, &[0, 1]), cleanup(), rescuer()],
+                &[Committed, Aborted, Settled, Retained, Deleted, Swept],
             )
         },
         Scenario {
             ticks: 1,
             crashes: 0,
-            ..small(
-                "sweep",
-                vec![rows(1, &[0]), rows(2, &[]), cleanup(), rescuer()],
-                &[TwoCommitted, Retained, Swept],
-            )
+            ..small("sweep", vec![rows(1, &[0]), rows(2, &[]), cleanup(), rescuer()], &[TwoCommitted, Retained, Swept])
         },
         Scenario {
             ticks: 1,
@@ -221,8 +244,8 @@ fn ci() -> Vec<Scenario> {
 
 fn large() -> Vec<Scenario> {
     use Reach::{
-        Aborted, Committed, Deleted, Private, Registered, Removed, Retained, Retired, RolledForward, SchemaApplied, Settled,
-        TwoCommitted,
+        Aborted, Committed, Deleted, Private, Registered, Removed, Retained, Retired, RolledForward, SchemaApplied,
+        Settled, TwoCommitted,
     };
     let large = |name, actors, reaches| Scenario { size: Size::Large, ..small(name, actors, reaches) };
     let main = From::Name(0);
@@ -243,7 +266,11 @@ fn large() -> Vec<Scenario> {
         },
         Scenario {
             unknowns: 1,
-            ..large("long-effect-lost-replies", vec![long(1), rows(2, &[0]), rescuer()], &[TwoCommitted, Aborted, Settled])
+            ..large(
+                "long-effect-lost-replies",
+                vec![long(1), rows(2, &[0]), rescuer()],
+                &[TwoCommitted, Aborted, Settled],
+            )
         },
         Scenario {
             crashes: 2,
@@ -324,9 +351,10 @@ pub(crate) const ABLATIONS: &[(&[Rule], &str)] = &[
     (&[Rule::CommitRetained], "retention"),
     (&[Rule::RetentionFirst], "retention"),
     (&[Rule::BranchesAtRetention], "retention"),
-    (&[Rule::PendingIntentsKept], "age"),
+    (&[Rule::FreshRetention], "clone-held-up"),
+    (&[Rule::PendingIntentsKept], "pending-on-branch"),
     (&[Rule::UnsettledKept], "reader"),
-    (&[Rule::PublishedIntentsOnly], "age"),
+    (&[Rule::PublishedIntentsOnly], "pending-on-branch"),
     (&[Rule::OldIntentsOnly], "sweep"),
     (&[Rule::OrphanAge], "reader"),
     (&[Rule::FreshProof], "sweep"),

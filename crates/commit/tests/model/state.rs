@@ -286,18 +286,46 @@ pub(crate) enum Local {
     /// It lost the ticket, and looks again with what it staged.
     Again(Arc<Intent>),
     /// A publication under a ticket. `proven` is when its base was proven newest.
-    Job { intent: Arc<Intent>, proven: u8, phase: Phase },
+    Job {
+        intent: Arc<Intent>,
+        proven: u8,
+        phase: Phase,
+    },
     /// Ends a chain, without a ticket.
-    Retire { chain: u8, base: u8 },
+    Retire {
+        chain: u8,
+        base: u8,
+    },
     /// Gives the name of an ended chain back.
-    Finish { chain: u8 },
-    Rescue { intent: Arc<Intent>, slot: Slot, seen: Vec<Seen> },
+    Finish {
+        chain: u8,
+    },
+    Rescue {
+        intent: Arc<Intent>,
+        slot: Slot,
+        seen: Vec<Seen>,
+    },
     /// Fences every unsettled row; a slot for each that is done.
-    Fence { chain: u8, base: u8, slots: Vec<Option<u8>>, aim: Option<u8> },
+    Fence {
+        chain: u8,
+        base: u8,
+        slots: Vec<Option<u8>>,
+        aim: Option<u8>,
+    },
     /// Retention is published: decide what goes.
-    Plan { floor: u8, branches: Vec<Branch> },
-    Delete { versions: Vec<(u8, u8, u8, u16)>, intents: Vec<(u8, u8)> },
-    Read { chain: u8, version: u8 },
+    Plan {
+        floor: u8,
+        branches: Vec<Branch>,
+        since: u8,
+    },
+    Delete {
+        versions: Vec<(u8, u8, u8, u16)>,
+        intents: Vec<(u8, u8)>,
+    },
+    Read {
+        chain: u8,
+        version: u8,
+    },
     Told(Outcome),
     Dead,
 }

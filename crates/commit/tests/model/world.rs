@@ -11,7 +11,8 @@ use crate::properties;
 use crate::rules::{Rule, Without};
 use crate::scenario::{Role, Scenario};
 use crate::state::{
-    Attempt, Chain, Entry, FIRST_BRANCH, Kind, Local, MAIN, Mask, Pin, Put, State, TABLES, Tree, Version, Branch, number,
+    Attempt, Branch, Chain, Entry, FIRST_BRANCH, Kind, Local, MAIN, Mask, Pin, Put, State, TABLES, Tree, Version,
+    number,
 };
 use std::sync::Arc;
 
@@ -89,9 +90,12 @@ impl World {
         match self.role(actor) {
             Role::Writer { tables, .. } => tables.to_vec(),
             Role::FastForward { table } => vec![table],
-            Role::Rescuer | Role::Creator { .. } | Role::Deleter { .. } | Role::Schema { .. } | Role::Cleanup | Role::Reader => {
-                Vec::new()
-            }
+            Role::Rescuer
+            | Role::Creator { .. }
+            | Role::Deleter { .. }
+            | Role::Schema { .. }
+            | Role::Cleanup
+            | Role::Reader => Vec::new(),
         }
     }
 
@@ -135,7 +139,8 @@ impl World {
         if self.scenario.branch {
             chains.push(chain(FIRST_BRANCH, Vec::new()));
         }
-        let tree = |table, maker, owner| Tree { table, maker, owner, base: 0, entries: Vec::new(), gone: 0, times: vec![0] };
+        let tree =
+            |table, maker, owner| Tree { table, maker, owner, base: 0, entries: Vec::new(), gone: 0, times: vec![0] };
         let mut trees = vec![tree(0, 0, MAIN), tree(1, 0, MAIN)];
         if self.scenario.branch {
             // The first branch has written to table 0 before.
@@ -183,7 +188,10 @@ impl World {
             Local::Finish { chain } => self.finish(steps, actor, *chain),
             Local::Rescue { intent, slot, seen } => self.rescue(steps, actor, intent, *slot, seen),
             Local::Fence { chain, base, slots, aim } => self.fence(steps, actor, (*chain, *base), slots, *aim),
-            Local::Plan { floor, branches } => self.plan(steps, actor, *floor, branches),
+            Local::Plan { since, .. } if self.holds(Rule::FreshRetention) && *since < steps.state.now => {
+                steps.turn(actor, "is held up, and begins again", Local::Start);
+            }
+            Local::Plan { floor, branches, .. } => self.plan(steps, actor, *floor, branches),
             Local::Delete { versions, intents } => self.sweep(steps, actor, versions, intents),
             Local::Read { .. } => steps.turn(actor, "ends its read", Local::Told(crate::state::Outcome::Over)),
         }
@@ -261,7 +269,8 @@ impl World {
             Local::Start => self.role(actor) == Role::Rescuer,
             _ => false,
         };
-        state.actors.iter().enumerate().all(over) && self.registered(state).into_iter().all(|chain| quiesced(state, chain))
+        state.actors.iter().enumerate().all(over)
+            && self.registered(state).into_iter().all(|chain| quiesced(state, chain))
     }
 }
 

@@ -111,7 +111,9 @@ impl World {
         let mut ground = Ground { read: [None; TABLES], schema: base.schema, head: None, alone: false };
         if let Role::Schema { alone } = self.role(actor) {
             if alone && base.branches.iter().any(|row| row.live) {
-                let refused = Local::Told(Outcome::Refused { done_already: self.committed(chain, self.operation(number(actor))) });
+                let refused = Local::Told(Outcome::Refused {
+                    done_already: self.committed(chain, self.operation(number(actor))),
+                });
                 return steps.turn(actor, "is refused: there are other branches", refused);
             }
             next.kind = Kind::Schema;
