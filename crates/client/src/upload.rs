@@ -94,14 +94,22 @@ where
         let cancel = request.cancellation_handle();
         let call = start(request);
         tokio::spawn(async move {
-            let mut stream = match call.await {
-                Ok(stream) => stream,
-                Err(status) => futures::stream::once(async { Err(status) }).boxed(),
-            };
-            while let Some(answer) = stream.next().await {
-                if answered.send(answer).await.is_err() {
-                    break;
+            let nobody_waits = answered.clone();
+            let answering = async move {
+                let mut stream = match call.await {
+                    Ok(stream) => stream,
+                    Err(status) => futures::stream::once(async { Err(status) }).boxed(),
+                };
+                while let Some(answer) = stream.next().await {
+                    if answered.send(answer).await.is_err() {
+                        break;
+                    }
                 }
+            };
+            // A request that is complete can be given up in no other way than by letting go of its call, which resets it.
+            tokio::select! {
+                () = answering => {}
+                () = nobody_waits.closed() => {}
             }
         });
         Self { parts, answers, early: VecDeque::new(), cancel, deadline, stage: Stage::Open }

@@ -304,20 +304,16 @@ async fn retired(committer: &Committer, row: &BranchRow) -> Result<Option<Retire
 
 /// Deletes a branch. Branches made from it stay.
 pub(crate) async fn delete(committer: &Committer, request: &BranchRequest) -> Result<BranchOutcome, CommitError> {
-    let catalog = committer.catalog();
     let rounds = committer.limits().commit_rounds_max;
-    for _ in 0..rounds {
-        let registry = catalog.registry().await?;
-        if let Some(outcome) = receipt(committer, request, &registry, PublicationKind::BranchDelete).await? {
-            return Ok(outcome);
-        }
-        let Some(row) = registry.state().live_branch(&request.name) else {
-            return Err(CatalogError::BranchNotFound(request.name.clone()).into());
+    for round in 0..rounds {
+        let looked = look_to_delete(committer, request).await;
+        // Every round but the first follows an end of the chain that this request may have published.
+        let looked = if round == 0 { looked? } else { looked.map_err(CommitError::in_doubt)? };
+        let newest = match looked {
+            ToDelete::Live(newest) => newest,
+            ToDelete::Ended { row, retired } => return finish(committer, request, &row, &retired).await,
+            ToDelete::Answered(outcome) => return Ok(outcome),
         };
-        let newest = catalog.newest_of(&row.chain_of_versions()).await?;
-        if let Some(retired) = newest.state().retired.clone() {
-            return finish(committer, request, row, &retired).await;
-        }
         request.check_head(newest.head())?;
         if request.mode == WriteMode::ValidateOnly {
             return Ok(BranchOutcome::Validated);
@@ -328,7 +324,30 @@ pub(crate) async fn delete(committer: &Committer, request: &BranchRequest) -> Re
         let task = async move { retire(&committer, &newest, retired, points).await };
         tokio::spawn(task).await.map_err(|_| CommitError::TaskLost)??;
     }
-    Err(CommitError::Contention { attempts: u32::try_from(rounds).unwrap_or(u32::MAX), winner: None })
+    let attempts = u32::try_from(rounds).unwrap_or(u32::MAX);
+    Err(CommitError::Contention { attempts, winner: None }.in_doubt())
+}
+
+/// What a request to delete a branch finds.
+enum ToDelete {
+    Live(Snapshot),
+    Ended { row: BranchRow, retired: RetiredRow },
+    Answered(BranchOutcome),
+}
+
+async fn look_to_delete(committer: &Committer, request: &BranchRequest) -> Result<ToDelete, CommitError> {
+    let registry = committer.catalog().registry().await?;
+    if let Some(outcome) = receipt(committer, request, &registry, PublicationKind::BranchDelete).await? {
+        return Ok(ToDelete::Answered(outcome));
+    }
+    let Some(row) = registry.state().live_branch(&request.name) else {
+        return Err(CatalogError::BranchNotFound(request.name.clone()).into());
+    };
+    let newest = committer.catalog().newest_of(&row.chain_of_versions()).await?;
+    Ok(match newest.state().retired.clone() {
+        Some(retired) => ToDelete::Ended { row: row.clone(), retired },
+        None => ToDelete::Live(newest),
+    })
 }
 
 /// Publishes the last version of a chain, without a ticket: it races with whoever holds one. Won, lost or unknown, the chain says what is there.
@@ -350,7 +369,8 @@ pub(crate) async fn retire(
         Err(error) => tracing::warn!(branch = %newest.branch_name(), error = %error, "a removal has no known outcome"),
     }
     match committer.hit(after).await {
-        Err(error) if error.certainty() == Certainty::NotApplied => Err(error),
+        // The chain has ended, whatever this request meets now.
+        Err(error) if error.certainty() == Certainty::NotApplied => Err(error.in_doubt()),
         Ok(()) | Err(_) => Ok(()),
     }
 }

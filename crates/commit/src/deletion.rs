@@ -29,8 +29,10 @@ pub(crate) async fn delete_graph(committer: &Committer, request: &BranchRequest)
     let catalog = committer.catalog();
     let main = catalog.main_chain();
     let rounds = committer.limits().commit_rounds_max;
-    for _ in 0..rounds {
-        let newest = catalog.newest_of(&main).await?;
+    for round in 0..rounds {
+        let newest = catalog.newest_of(&main).await.map_err(CommitError::from);
+        // Every round but the first follows an end of the chain that this request may have published.
+        let newest = if round == 0 { newest? } else { newest.map_err(CommitError::in_doubt)? };
         if let Some(retired) = newest.state().retired.clone() {
             return match request.is_of(&retired)? {
                 true => Ok(GraphOutcome::Ended(retired)),
@@ -51,7 +53,8 @@ pub(crate) async fn delete_graph(committer: &Committer, request: &BranchRequest)
         let task = async move { retire(&committer, &newest, retired, points).await };
         tokio::spawn(task).await.map_err(|_| CommitError::TaskLost)??;
     }
-    Err(CommitError::Contention { attempts: u32::try_from(rounds).unwrap_or(u32::MAX), winner: None })
+    let attempts = u32::try_from(rounds).unwrap_or(u32::MAX);
+    Err(CommitError::Contention { attempts, winner: None }.in_doubt())
 }
 
 /// Ends the chains of a deleted graph's branches. Anybody can repeat it.

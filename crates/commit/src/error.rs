@@ -41,8 +41,8 @@ pub(crate) enum CommitError {
         reason: String,
         effect: Effect,
     },
-    /// An armed write met something that no time will mend, so that nobody knows yet what becomes of it.
-    #[error("the write is armed and cannot be settled: {cause}")]
+    /// A write that may have taken effect met something that does not let it tell.
+    #[error("the write may have taken effect: {cause}")]
     InDoubt { cause: Box<CommitError> },
     #[error("the intent of version {version} on branch {branch} cannot be read")]
     IntentUnreadable { branch: BranchName, version: GraphVersion },
@@ -80,6 +80,17 @@ impl CommitError {
             phase,
             reason: "the store does not let it be settled now".to_owned(),
             effect: Effect::Unknown,
+        }
+    }
+
+    /// The same error, met by a request that may have taken effect before: what did not let it look proves nothing of that.
+    pub(crate) fn in_doubt(self) -> Self {
+        match self {
+            Self::Storage(_)
+            | Self::Catalog(CatalogError::Storage(_) | CatalogError::Corrupt { .. })
+            | Self::FailPoint { .. }
+            | Self::Contention { .. } => Self::InDoubt { cause: Box::new(self) },
+            told => told,
         }
     }
 

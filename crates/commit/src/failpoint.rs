@@ -2,11 +2,15 @@
 //!
 //! `OMNIGRAPH_FAILPOINTS=<graph>/<point>=<action>[@<hit>]`, several separated by commas. An action fires once per process, at the given hit
 //! of its point (the first, if none is named): `kill` ends the process with SIGKILL, `error` fails as if the store had refused, `lose`
-//! fails as if the reply had been lost, `pause` waits until the file named by `OMNIGRAPH_FAILPOINTS_RELEASE` exists, at most a minute.
+//! fails as if the reply had been lost, `pause` waits until the file named by `OMNIGRAPH_FAILPOINTS_RELEASE` exists, at most a minute, and
+//! `late` lets the put behind the point fail with an unknown outcome and land when that file exists, or after a minute.
 
 use std::fmt;
 
+use omnigraph_types::{Failure, GraphName};
 use thiserror::Error;
+
+use crate::error::CommitError;
 
 macro_rules! fail_points {
     ($($(#[$doc:meta])* $variant:ident = $name:literal),* $(,)?) => {
@@ -83,6 +87,10 @@ fail_points! {
     BranchRemovePublishBefore = "branch_remove.C.before",
     /// The name is given back.
     BranchRemovePublishAfter = "branch_remove.C.after",
+    /// A graph is about to be made. What decides is the entry of its name.
+    GraphCreatePublishBefore = "graph_create.C.before",
+    /// The graph is made, and its name means it.
+    GraphCreatePublishAfter = "graph_create.C.after",
     /// The last version of a graph's main is about to be published.
     GraphDeletePublishBefore = "graph_delete.C.before",
     /// The graph is deleted; its branches and its name do not say so yet.
@@ -91,6 +99,44 @@ fail_points! {
     GraphDeleteBranchBefore = "graph_delete.D.before",
     /// A branch of a deleted graph is ended.
     GraphDeleteBranchAfter = "graph_delete.D.after",
+}
+
+impl FailPoint {
+    /// What tells the put that comes right behind the point, by parts of its path; none where there is no put, or not always one.
+    pub fn put_behind(self) -> Option<[&'static str; 2]> {
+        match self {
+            Self::LoadArmBefore | Self::SettleArmBefore | Self::BranchCreateArmBefore | Self::BranchRemoveArmBefore => {
+                Some(["/__recovery/", ".json"])
+            }
+            Self::LoadApplyBefore | Self::SettleApplyBefore => Some(["/tables/", "/_versions/"]),
+            Self::LoadPublishBefore
+            | Self::RecoverPublishBefore
+            | Self::SettlePublishBefore
+            | Self::BranchCreatePublishBefore
+            | Self::BranchRetirePublishBefore
+            | Self::BranchRemovePublishBefore
+            | Self::GraphDeletePublishBefore
+            | Self::GraphDeleteBranchBefore => Some(["/__manifest/", "/_versions/"]),
+            Self::GraphCreatePublishBefore => Some(["__graphs/", ".json"]),
+            Self::LoadArmAfter
+            | Self::LoadApplyAfter
+            | Self::LoadPublishAfter
+            | Self::LoadReplyBefore
+            | Self::LoadReplyAfter
+            | Self::RecoverPublishAfter
+            | Self::SettleApplyAfter
+            | Self::SettleArmAfter
+            | Self::SettlePublishAfter
+            | Self::BranchCreateArmAfter
+            | Self::BranchCreatePublishAfter
+            | Self::BranchRetirePublishAfter
+            | Self::BranchRemoveArmAfter
+            | Self::BranchRemovePublishAfter
+            | Self::GraphCreatePublishAfter
+            | Self::GraphDeletePublishAfter
+            | Self::GraphDeleteBranchAfter => None,
+        }
+    }
 }
 
 impl fmt::Display for FailPoint {
@@ -103,7 +149,10 @@ impl fmt::Display for FailPoint {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FailPointsError {
     /// The text is not a list of `<graph>/<point>=<action>[@<hit>]`.
-    #[error("OMNIGRAPH_FAILPOINTS: {entry:?} is not <graph>/<point>=kill|error|lose|pause[@<hit>]; points: {points}")]
+    #[error(
+        "OMNIGRAPH_FAILPOINTS: {entry:?} is not <graph>/<point>=kill|error|lose|pause|late[@<hit>], late only where a put follows; \
+         points: {points}"
+    )]
     Malformed {
         /// The entry.
         entry: String,
@@ -122,10 +171,21 @@ pub(crate) enum Injected {
     ReplyLost,
 }
 
+impl FailPoints {
+    /// A point of a writer that is not this crate's.
+    pub async fn pass(&self, graph: &GraphName, point: FailPoint) -> Result<(), Failure> {
+        let hit = self.hit(graph.as_str(), point).await;
+        hit.map_err(|injected| CommitError::FailPoint { point, injected }.into_failure())
+    }
+}
+
 #[cfg(debug_assertions)]
 pub use armed::FailPoints;
 #[cfg(not(debug_assertions))]
 pub use disarmed::FailPoints;
+
+#[cfg(debug_assertions)]
+mod late;
 
 #[cfg(debug_assertions)]
 mod armed {
@@ -133,12 +193,30 @@ mod armed {
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
+    use omnigraph_storage::StoreHook;
+
+    use super::late::LatePuts;
     use super::{FailPoint, FailPointsError, Injected};
 
-    /// How long a paused writer waits at most.
+    /// How long a paused writer, or a late put, waits at most.
     const PAUSE_MAX: Duration = Duration::from_secs(60);
     /// How often it looks.
     const PAUSE_POLL: Duration = Duration::from_millis(20);
+
+    /// Waits until the file exists that releases what is held.
+    pub(super) async fn released() {
+        let release = std::env::var_os("OMNIGRAPH_FAILPOINTS_RELEASE");
+        let started = tokio::time::Instant::now();
+        let exists = || release.as_ref().is_some_and(|path| std::path::Path::new(path).exists());
+        while started.elapsed() < PAUSE_MAX && !exists() {
+            tokio::time::sleep(PAUSE_POLL).await;
+        }
+    }
+
+    /// Tells whoever reads the log. Written at once and unbuffered: a killed process flushes nothing.
+    pub(super) fn say(line: &str) {
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    }
 
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum Action {
@@ -146,6 +224,7 @@ mod armed {
         Error,
         Lose,
         Pause,
+        Late,
     }
 
     #[derive(Debug)]
@@ -160,6 +239,7 @@ mod armed {
     #[derive(Debug, Clone, Default)]
     pub struct FailPoints {
         entries: Arc<Mutex<Vec<Entry>>>,
+        late: Arc<LatePuts>,
     }
 
     impl FailPoints {
@@ -182,7 +262,16 @@ mod armed {
                     })
                 })
                 .collect::<Result<_, _>>()?;
-            Ok(Self { entries: Arc::new(Mutex::new(entries)) })
+            Ok(Self { entries: Arc::new(Mutex::new(entries)), late: Arc::default() })
+        }
+
+        /// What the store must be opened with for the actions to be carried out.
+        pub fn hooks(&self) -> Vec<Arc<dyn StoreHook>> {
+            let entries = self.entries.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            match entries.iter().any(|entry| entry.action == Action::Late) {
+                true => vec![self.late.clone()],
+                false => Vec::new(),
+            }
         }
 
         /// Whether every action has fired.
@@ -201,9 +290,7 @@ mod armed {
             let Some(action) = self.take(graph, point) else {
                 return Ok(());
             };
-            let line = format!("failpoint hit: {graph}/{point} {action:?}\n");
-            // Written at once and unbuffered: a killed process flushes nothing.
-            let _ = std::io::stderr().write_all(line.as_bytes());
+            say(&format!("failpoint hit: {graph}/{point} {action:?}\n"));
             match action {
                 Action::Kill => {
                     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
@@ -212,12 +299,11 @@ mod armed {
                 Action::Error => Err(Injected::Refused),
                 Action::Lose => Err(Injected::ReplyLost),
                 Action::Pause => {
-                    let release = std::env::var_os("OMNIGRAPH_FAILPOINTS_RELEASE");
-                    let started = tokio::time::Instant::now();
-                    let released = || release.as_ref().is_some_and(|path| std::path::Path::new(path).exists());
-                    while started.elapsed() < PAUSE_MAX && !released() {
-                        tokio::time::sleep(PAUSE_POLL).await;
-                    }
+                    released().await;
+                    Ok(())
+                }
+                Action::Late => {
+                    self.late.arm(point);
                     Ok(())
                 }
             }
@@ -233,9 +319,13 @@ mod armed {
             "error" => Action::Error,
             "lose" => Action::Lose,
             "pause" => Action::Pause,
+            "late" => Action::Late,
             _ => return None,
         };
         let point = *FailPoint::ALL.iter().find(|known| known.name() == point)?;
+        if action == Action::Late {
+            point.put_behind()?;
+        }
         let hits_left = hit.parse().ok().filter(|hit| *hit > 0)?;
         Some(Entry { graph: graph.to_owned(), point, action, hits_left })
     }
@@ -256,9 +346,14 @@ mod armed {
 
         #[test]
         fn malformed_entry_is_refused_with_the_points_there_are() {
-            for text in
-                ["g/load.A.after", "g/nope=kill", "load.A.after=kill", "g/load.A.after=burn", "g/load.A.after=kill@0"]
-            {
+            for text in [
+                "g/load.A.after",
+                "g/nope=kill",
+                "load.A.after=kill",
+                "g/load.A.after=burn",
+                "g/load.A.after=kill@0",
+                "g/load.A.after=late",
+            ] {
                 let error = FailPoints::parse(text).unwrap_err();
                 assert!(error.to_string().contains("settle.C.after"), "{text}");
             }
@@ -278,6 +373,11 @@ mod disarmed {
         /// Always none.
         pub fn from_environment() -> Result<Self, FailPointsError> {
             Ok(Self)
+        }
+
+        /// Always none.
+        pub fn hooks(&self) -> Vec<std::sync::Arc<dyn omnigraph_storage::StoreHook>> {
+            Vec::new()
         }
 
         pub(crate) async fn hit(&self, _graph: &str, _point: FailPoint) -> Result<(), Injected> {

@@ -80,7 +80,10 @@ pub(crate) async fn publish(
             tracing::warn!(operation = %intent.operation_id, cause = %cause, "a publication was interrupted");
             let until = Instant::now() + committer.limits().ticket_wait();
             match settle_own(committer, base.chain(), intent, phase, until).await? {
-                Decision::Finished => Published::Done(catalog.at_version(base.chain(), intent.version()).await?),
+                Decision::Finished => {
+                    let read = catalog.at_version(base.chain(), intent.version()).await.map_err(CommitError::from);
+                    Published::Done(read.map_err(CommitError::in_doubt)?)
+                }
                 _ => Published::Lost,
             }
         }

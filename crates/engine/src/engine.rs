@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use omnigraph_catalog::{CatalogError, Graphs, NewGraph, NewTable, TableKind};
-use omnigraph_commit::{CommitOptions, Committer, FailPoints};
+use omnigraph_commit::{CommitOptions, Committer, FailPoint, FailPoints};
 use omnigraph_lang::schema::{ParsedSchema, Schema, parse_schema};
-use omnigraph_storage::{Durability, Store, StoreHook, StoreOptions};
-use omnigraph_types::{Clock, CommitId, Diagnostic, Failure, GraphId, GraphName, Limits, OperationId, Problem};
+use omnigraph_storage::{Certainty, Durability, Store, StoreHook, StoreOptions};
+use omnigraph_types::{Clock, CommitId, Diagnostic, Effect, Failure, GraphId, GraphName, Limits, OperationId, Problem};
 use sha2::{Digest, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -114,17 +114,18 @@ impl Engine {
     }
 
     async fn open_store(root: &str, options: EngineOptions) -> Result<Engine> {
-        let store_options = StoreOptions {
-            durability: options.durability,
-            cache_bytes: options.limits.cache_bytes_max,
-            hooks: options.store_hooks,
-        };
-        let store = Store::open(root, store_options).await?;
-        store.prove_put_if_absent().await?;
         let failpoints = FailPoints::from_environment().map_err(|error| EngineError::InvalidRequest {
             field: "OMNIGRAPH_FAILPOINTS",
             reason: error.to_string(),
         })?;
+        let store_options = StoreOptions {
+            durability: options.durability,
+            cache_bytes: options.limits.cache_bytes_max,
+            hooks: options.store_hooks.into_iter().chain(failpoints.hooks()).collect(),
+            variables: HashMap::new(),
+        };
+        let store = Store::open(root, store_options).await?;
+        store.prove_put_if_absent().await?;
         let limits = Arc::new(options.limits);
         let permits = usize::try_from(limits.loads_concurrent_max).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
         let shared = EngineShared {
@@ -179,19 +180,27 @@ impl Engine {
             digest: create_digest(&request.name, &schema.hash),
             actor: request.actor,
         };
+        let failpoints = &self.shared.failpoints;
+        failpoints.pass(&request.name, FailPoint::GraphCreatePublishBefore).await?;
         match self.shared.graphs.create(new.clone()).await {
             // The graph that bears the name may have been deleted, and its name not been taken away yet.
-            Err(CatalogError::GraphExists(name)) => match self.graph(&name).await {
+            // Reading it tells, and takes the name away, even where this process has it open.
+            Err(CatalogError::GraphExists(name)) => match async { self.graph(&name).await?.info().await }.await {
                 Err(failure) if is_graph_gone(&failure) => {
-                    self.shared.graphs.create(new).await?;
+                    self.shared.graphs.create(new).await.map_err(in_doubt)?;
                 }
                 _ => return Err(CatalogError::GraphExists(name).into()),
             },
             made => {
-                made?;
+                made.map_err(in_doubt)?;
             }
         }
-        let mut info = self.open_graph(&request.name).await?.info().await?;
+        // The graph is there, whatever this request meets now.
+        let told = async {
+            failpoints.pass(&request.name, FailPoint::GraphCreatePublishAfter).await?;
+            self.graph(&request.name).await?.info().await
+        };
+        let mut info = told.await.map_err(|failure| failure.with_effect(Effect::Unknown))?;
         info.warnings = parsed.warnings;
         Ok(info)
     }
@@ -265,6 +274,16 @@ impl Engine {
     /// The names of all graphs.
     pub(crate) async fn list_names(&self) -> Result<Vec<GraphName>> {
         Ok(self.shared.graphs.list().await?.into_iter().map(|entry| entry.name).collect())
+    }
+}
+
+/// Why a graph was not made; or that it may have been, where the store did not tell.
+fn in_doubt(error: CatalogError) -> EngineError {
+    match &error {
+        CatalogError::Storage(cause) if cause.certainty() == Certainty::Unknown => {
+            error.failure().with_effect(Effect::Unknown).into()
+        }
+        _ => error.into(),
     }
 }
 

@@ -3,13 +3,17 @@
 //! Invariants: a commit lands at its base + 1 or nowhere; a taken slot is a value that names its owner; an error says whether anything was
 //! applied, and what cannot be told is `CommitUnknown`. Lance's automatic cleanup never runs.
 
+use std::collections::HashMap;
+use std::error::Error as StdError;
 use std::panic::AssertUnwindSafe;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::{FutureExt, TryStreamExt};
 use lance::dataset::CommitBuilder;
+use lance::dataset::refs::{BranchContents, BranchIdentifier, branch_contents_path};
 use lance::dataset::transaction::{Operation, Transaction};
 use lance_core::Error as LanceError;
-use object_store::{Error as ObjectStoreError, ObjectStoreExt};
+use object_store::{Error as ObjectStoreError, ObjectStoreExt, PutMode};
 use omnigraph_types::{TableVersion, TreeId};
 
 use crate::change::{Base, RowIds, Unfit};
@@ -149,15 +153,48 @@ impl Store {
     /// tree may be there in part, and is abandoned.
     pub async fn create_tree(&self, from: &Pin, tree: TreeId) -> Result<TreeRef, StorageError> {
         let source = self.open_table(from).await?;
-        let mut dataset = source.dataset().as_ref().clone();
-        let made = dataset.create_branch(&tree.to_string(), from.version.0, None).await;
-        made.map_err(|error| StorageError::Store {
+        let (name, parent) = (tree.to_string(), from.tree.tree.map(|parent| parent.to_string()));
+        let made = TreeRef { path: from.tree.path.clone(), tree: Some(tree) };
+        let clone = Operation::Clone {
+            is_shallow: true,
+            ref_name: parent.clone(),
+            ref_version: from.version.0,
+            ref_path: self.uri(&from.tree.folder()),
+            branch_name: Some(name.clone()),
+        };
+        // What `Dataset::create_branch` does, in our session: in one of its own Lance knows no stores but those it has clients for.
+        let uri = self.uri(&made.folder());
+        let builder = CommitBuilder::new(uri.as_str())
+            .with_store_params(self.params())
+            .with_session(self.session())
+            .with_commit_handler(handler(self.exact()))
+            .with_storage_format(FILE_VERSION)
+            .with_max_retries(0)
+            .with_skip_auto_cleanup(true);
+        let failed = |source: Box<dyn StdError + Send + Sync>| StorageError::Store {
             action: "make a private tree",
             object: from.to_string(),
             certainty: Certainty::Unknown,
-            source: Box::new(error),
-        })?;
-        Ok(TreeRef { path: from.tree.path.clone(), tree: Some(tree) })
+            source,
+        };
+        let cloned = builder.execute(Transaction::new(from.version.0, clone, None)).await;
+        cloned.map_err(|error| failed(error.into()))?;
+        let identifier = source.dataset().branches().get_identifier(parent.as_deref()).await;
+        let folder = self.location(&from.tree.folder());
+        let size = self.exact().size(&folder, from.version.0, self.objects()).await;
+        let contents = BranchContents {
+            parent_branch: parent,
+            identifier: BranchIdentifier::new(&identifier.map_err(|error| failed(error.into()))?, from.version.0),
+            parent_version: from.version.0,
+            create_at: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            manifest_size: usize::try_from(size.map_err(|error| failed(error.into()))?).unwrap_or(usize::MAX),
+            metadata: HashMap::new(),
+        };
+        let contents = serde_json::to_vec_pretty(&contents).map_err(|error| failed(error.into()))?;
+        let reference = branch_contents_path(&self.location(&from.tree.path), &name);
+        let put = self.objects().put_opts(&reference, contents.into(), PutMode::Create.into()).await;
+        put.map_err(|error| failed(error.into()))?;
+        Ok(made)
     }
 
     /// Commits at exactly `base.version() + 1`. A change that landed before is `Committed` again, at the same version.

@@ -10,6 +10,7 @@ use omnigraph_types::{Failure, Problem, TableVersion};
 use thiserror::Error;
 
 use crate::hooked::HookFault;
+use crate::root::StoreKind;
 use crate::{Pin, TreeRef};
 
 /// The cause, kept for the log.
@@ -28,16 +29,24 @@ pub enum Certainty {
 #[derive(Debug, Error)]
 pub enum StorageError {
     /// The root's scheme is not served.
-    #[error("roots of scheme {scheme:?} are not served: use a local path or file://")]
+    #[error("roots of scheme {scheme:?} are not served: use a local path, file://, s3:// or az://")]
     UnsupportedScheme {
         /// The scheme.
         scheme: String,
     },
-    /// The root is no local folder that can be made and opened.
+    /// The root is no folder that can be made and opened, and no place in a store that has a client.
     #[error("root {root:?} cannot be opened")]
     InvalidRoot {
         /// The root as given.
         root: String,
+        /// The cause.
+        source: Source,
+    },
+    /// The store does not let this process read and write below the root.
+    #[error("the store of the root cannot be used: {reason}")]
+    StoreUnusable {
+        /// Why, and the way out.
+        reason: &'static str,
         /// The cause.
         source: Source,
     },
@@ -123,6 +132,7 @@ impl StorageError {
             Self::CommitUnknown { .. } | Self::InexactCommit { .. } => Certainty::Unknown,
             Self::UnsupportedScheme { .. }
             | Self::InvalidRoot { .. }
+            | Self::StoreUnusable { .. }
             | Self::PutIfAbsentIgnored { .. }
             | Self::TableNotFound { .. }
             | Self::Corrupt { .. }
@@ -136,12 +146,15 @@ impl StorageError {
         let (problem, message) = match &self {
             Self::UnsupportedScheme { scheme } => (
                 Problem::Unimplemented { feature: format!("roots of scheme {scheme}") },
-                format!("roots of scheme {scheme:?} are not served: use a local path or file://"),
+                format!("roots of scheme {scheme:?} are not served: use a local path, file://, s3:// or az://"),
             ),
             Self::InvalidRoot { .. } => (
                 Problem::StorageUnavailable,
-                "the root cannot be opened: check that it is a folder that this process may write".to_owned(),
+                "the root cannot be opened: name a folder that this process may write, s3://bucket/prefix or az://container/prefix".to_owned(),
             ),
+            Self::StoreUnusable { reason, .. } => {
+                (Problem::StorageUnavailable, format!("the store of the root cannot be used: {reason}"))
+            }
             Self::PutIfAbsentIgnored { .. } => (
                 Problem::StorageUnavailable,
                 "the store accepts a second put-if-absent of one key: use a store that refuses it".to_owned(),
@@ -220,11 +233,32 @@ pub(crate) fn is_status_unknown(error: &LanceError) -> bool {
     causes(error).any(|cause| cause.is::<CommitStatusUnknownError>())
 }
 
+/// Whether a call that failed may be applied yet, by a store that is not asked again. A local call that has returned is over.
+pub(crate) fn may_land(error: &object_store::Error, place: StoreKind) -> bool {
+    use object_store::Error as Failed;
+    match HookFault::of(error) {
+        Some(HookFault::Late) => true,
+        Some(HookFault::Refused | HookFault::ReplyLost | HookFault::Torn) => false,
+        None => match error {
+            // The store has answered, and its answer is no.
+            Failed::AlreadyExists { .. }
+            | Failed::Precondition { .. }
+            | Failed::NotFound { .. }
+            | Failed::InvalidPath { .. }
+            | Failed::NotSupported { .. }
+            | Failed::NotImplemented { .. }
+            | Failed::PermissionDenied { .. }
+            | Failed::Unauthenticated { .. } => false,
+            _ => place != StoreKind::Local,
+        },
+    }
+}
+
 /// The error of an object store call.
 pub(crate) fn object_error(action: &'static str, object: impl ToString, error: object_store::Error) -> StorageError {
     let certainty = match HookFault::of(&error) {
         Some(HookFault::Refused) => Certainty::NotApplied,
-        Some(HookFault::ReplyLost) | None => Certainty::Unknown,
+        Some(HookFault::ReplyLost | HookFault::Late | HookFault::Torn) | None => Certainty::Unknown,
     };
     StorageError::Store { action, object: object.to_string(), certainty, source: Box::new(error) }
 }

@@ -17,6 +17,9 @@ use lance_table::io::commit::{CommitError, CommitHandler, ManifestLocation, Mani
 use object_store::path::Path;
 use object_store::{Error as ObjectStoreError, ObjectStore as OsObjectStore, ObjectStoreExt, PutMode};
 
+use crate::error::may_land;
+use crate::root::StoreKind;
+
 /// The name under which a manifest is put together in memory.
 const SCRATCH: &str = "manifest";
 
@@ -24,13 +27,35 @@ const SCRATCH: &str = "manifest";
 const SIZES_MAX: usize = 16_384;
 
 /// Commits exactly, or conflicts.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ExactCommits {
+    kind: StoreKind,
     /// Sizes of manifests that were seen: with it Lance opens a version from its cache without a request.
     sizes: Mutex<HashMap<Path, u64>>,
 }
 
 impl ExactCommits {
+    /// For a kind of store: where a put that failed may land yet, the outcome of a commit is not known.
+    pub(crate) fn of(kind: StoreKind) -> Self {
+        Self { kind, sizes: Mutex::default() }
+    }
+
+    /// Bytes of a version's manifest: remembered, or asked for.
+    pub(crate) async fn size(
+        &self,
+        folder: &Path,
+        version: u64,
+        store: &dyn OsObjectStore,
+    ) -> std::result::Result<u64, ObjectStoreError> {
+        let path = manifest_path(folder, version);
+        if let Some(size) = self.size_of(&path) {
+            return Ok(size);
+        }
+        let size = store.head(&path).await?.size;
+        self.remember(&path, size);
+        Ok(size)
+    }
+
     fn size_of(&self, path: &Path) -> Option<u64> {
         self.sizes.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
     }
@@ -70,17 +95,8 @@ impl CommitHandler for ExactCommits {
         version: u64,
         store: &dyn OsObjectStore,
     ) -> Result<ManifestLocation> {
-        let naming_scheme = ManifestNamingScheme::V2;
-        let path = naming_scheme.manifest_path(base_path, version);
-        let size = match self.size_of(&path) {
-            Some(size) => size,
-            None => {
-                let size = store.head(&path).await?.size;
-                self.remember(&path, size);
-                size
-            }
-        };
-        Ok(location_of(version, path, size, naming_scheme))
+        let size = self.size(base_path, version, store).await?;
+        Ok(location_of(version, manifest_path(base_path, version), size, ManifestNamingScheme::V2))
     }
 
     fn list_manifest_locations_since<'a>(
@@ -116,6 +132,9 @@ impl CommitHandler for ExactCommits {
             }
             Err(ObjectStoreError::AlreadyExists { .. } | ObjectStoreError::Precondition { .. }) => {
                 Err(CommitError::CommitConflict)
+            }
+            Err(error) if may_land(&error, self.kind) => {
+                Err(CommitError::OtherError(Error::commit_status_unknown_source(version, Box::new(error))))
             }
             Err(error) => Err(CommitError::OtherError(error.into())),
         }

@@ -1,8 +1,8 @@
 //! Hooks: told before and after every call that reaches the store, Lance's included.
 //!
 //! Why: fault injection, request counts and proofs of order need one seam, and nobody outside this crate names object_store.
-//! Invariants: hooks run in the order given; the first `Fail` ends the call before it reaches the store; a lost reply is decided only
-//! after the store has answered, so the call has been applied.
+//! Invariants: hooks run in the order given; the first that does not say `Proceed` decides; a lost reply is decided only after the store has
+//! answered, so the call has been applied.
 
 use std::fmt::Debug;
 
@@ -50,6 +50,11 @@ pub enum HookVerdict {
     Proceed,
     /// Do not apply the call; its caller gets an error.
     Fail,
+    /// Apply the call after `StoreHook::landing`; its caller gets an error at once and cannot tell. Only whole puts can be late, any other call
+    /// fails instead.
+    ApplyLate,
+    /// Apply a put of the first half of the bytes; its caller gets an error. Only whole puts can be torn, any other call fails instead.
+    Tear,
 }
 
 /// What a hook wants after a call.
@@ -67,6 +72,9 @@ pub enum AfterVerdict {
 pub trait StoreHook: Debug + Send + Sync {
     /// Called before the store is; may wait.
     async fn before(&self, call: StoreCall, path: &str) -> HookVerdict;
+
+    /// Called for a call that is to be late; the store gets it when this returns, and then `after` is told.
+    async fn landing(&self, _call: StoreCall, _path: &str) {}
 
     /// Called with the store's reply; may wait.
     async fn after(&self, call: StoreCall, path: &str, reply: StoreReply) -> AfterVerdict;

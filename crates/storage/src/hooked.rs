@@ -1,7 +1,8 @@
-//! The object store under everything: the local file system, with the hooks around it.
+//! The object store under everything, with the hooks around it.
 //!
 //! Lance gets this very store through its wrapper seam, and so do our own small objects: one place sees every call.
-//! Invariants: without hooks nothing is wrapped; a refused call never reaches the store; a lost reply is one of a call that was applied.
+//! Invariants: without hooks nothing is wrapped; a refused call never reaches the store; a lost reply is one of a call that was applied; a late
+//! put reaches it when nobody waits any more.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -36,6 +37,12 @@ pub(crate) enum HookFault {
     /// The call was applied.
     #[error("a hook lost the reply")]
     ReplyLost,
+    /// The call will be applied.
+    #[error("a hook holds the call back")]
+    Late,
+    /// The call was applied in part.
+    #[error("a hook tore the object")]
+    Torn,
 }
 
 impl HookFault {
@@ -84,14 +91,32 @@ impl HookedStore {
         }
     }
 
-    async fn before(&self, call: StoreCall, path: &str) -> Result<()> {
+    /// What the first hook says that does not let the call go on, and which hook that is.
+    async fn verdict(&self, call: StoreCall, path: &str) -> Option<(HookVerdict, &Arc<dyn StoreHook>)> {
         for hook in &self.0.hooks {
             match hook.before(call, path).await {
                 HookVerdict::Proceed => {}
-                HookVerdict::Fail => return Err(HookFault::Refused.error()),
+                verdict => return Some((verdict, hook)),
             }
         }
-        Ok(())
+        None
+    }
+
+    async fn before(&self, call: StoreCall, path: &str) -> Result<()> {
+        match self.verdict(call, path).await {
+            None => Ok(()),
+            Some(_) => Err(HookFault::Refused.error()),
+        }
+    }
+
+    /// Hands a put to the store when the hook lets it land; nobody waits for the answer.
+    fn put_late(&self, hook: &Arc<dyn StoreHook>, call: StoreCall, path: String, put: WholePut) {
+        let (store, hook) = (self.clone(), Arc::clone(hook));
+        tokio::spawn(async move {
+            hook.landing(call, &path).await;
+            let result = store.0.inner.put_opts(&put.location, put.payload, put.options).await;
+            let _nobody_waits = store.after(call, &path, reply_of(&result)).await;
+        });
     }
 
     async fn after(&self, call: StoreCall, path: &str, reply: StoreReply) -> Result<()> {
@@ -113,8 +138,13 @@ impl HookedStore {
     ) -> Result<T> {
         let path = self.relative(location);
         self.before(call, &path).await?;
+        self.answered(call, &path, request).await
+    }
+
+    /// Lets the store answer, and tells the hooks.
+    async fn answered<T>(&self, call: StoreCall, path: &str, request: impl Future<Output = Result<T>>) -> Result<T> {
         let result = request.await;
-        let kept = self.after(call, &path, reply_of(&result)).await;
+        let kept = self.after(call, path, reply_of(&result)).await;
         match (result, kept) {
             (Ok(value), Ok(())) => Ok(value),
             (Ok(_), Err(lost)) => Err(lost),
@@ -146,6 +176,14 @@ impl HookedStore {
     }
 }
 
+/// A put with all its bytes.
+#[derive(Debug)]
+struct WholePut {
+    location: Path,
+    payload: PutPayload,
+    options: PutOptions,
+}
+
 fn reply_of<T>(result: &Result<T>) -> StoreReply {
     match result {
         Ok(_) => StoreReply::Ok,
@@ -168,7 +206,23 @@ impl ObjectStore for HookedStore {
             PutMode::Create => StoreCall::PutIfAbsent,
             PutMode::Overwrite | PutMode::Update(_) => StoreCall::Put,
         };
-        self.around_call(call, location, self.0.inner.put_opts(location, payload, opts)).await
+        let path = self.relative(location);
+        let Some((verdict, hook)) = self.verdict(call, &path).await else {
+            return self.answered(call, &path, self.0.inner.put_opts(location, payload, opts)).await;
+        };
+        match verdict {
+            HookVerdict::Proceed | HookVerdict::Fail => Err(HookFault::Refused.error()),
+            HookVerdict::ApplyLate => {
+                self.put_late(hook, call, path, WholePut { location: location.clone(), payload, options: opts });
+                Err(HookFault::Late.error())
+            }
+            HookVerdict::Tear => {
+                let bytes = Bytes::from(payload);
+                let half = bytes.slice(..bytes.len() / 2);
+                self.answered(call, &path, self.0.inner.put_opts(location, half.into(), opts)).await?;
+                Err(HookFault::Torn.error())
+            }
+        }
     }
 
     async fn put_multipart_opts(&self, location: &Path, opts: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> {

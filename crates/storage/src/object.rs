@@ -5,8 +5,10 @@ use futures::TryStreamExt;
 use object_store::{Error, ObjectStoreExt, PutMode};
 use ulid::Ulid;
 
-use crate::error::object_error;
+use crate::error::{may_land, object_error};
 use crate::hooked::HookFault;
+use crate::remote::unusable;
+use crate::root::StoreKind;
 use crate::{Certainty, ObjectPath, StorageError, Store};
 
 /// What a put-if-absent found.
@@ -45,12 +47,13 @@ impl Store {
     /// Puts one fresh key twice; the second put must be refused and must not change the object.
     ///
     /// # Errors
-    /// `PutIfAbsentIgnored` if it is accepted; any failure of the store.
+    /// `PutIfAbsentIgnored` if it is accepted; `StoreUnusable` with the way out if the store cannot be used at all; any failure of the store.
     pub async fn prove_put_if_absent(&self) -> Result<(), StorageError> {
         let probe = ObjectPath::new("__probe").child(Ulid::new());
         let first = Bytes::from_static(b"first");
         let ignored = || StorageError::PutIfAbsentIgnored { object: probe.to_string() };
-        let PutOutcome::Created = self.put_if_absent(&probe, first.clone()).await? else { return Err(ignored()) };
+        let created = self.put_if_absent(&probe, first.clone()).await;
+        let PutOutcome::Created = created.map_err(|error| unusable(self.kind(), error))? else { return Err(ignored()) };
         let second = self.put_if_absent(&probe, Bytes::from_static(b"second")).await?;
         let kept = self.get(&probe).await?.is_some_and(|object| object.bytes == first);
         self.delete(&probe).await?;
@@ -83,13 +86,13 @@ impl Store {
         };
         match self.get(path).await {
             Ok(Some(found)) if found.bytes == bytes => {
-                // A write that failed by itself may have left the object unsynced.
-                let synced = occupied || fault == Some(HookFault::ReplyLost);
+                // A local write that failed by itself may have left the object unsynced.
+                let synced = occupied || fault == Some(HookFault::ReplyLost) || self.kind() != StoreKind::Local;
                 if synced { Ok(PutOutcome::Created) } else { Err(failed(Certainty::Unknown, error)) }
             }
             Ok(Some(_)) => Ok(PutOutcome::AlreadyExists),
             Ok(None) if occupied => Ok(PutOutcome::AlreadyExists),
-            // A local write that has returned is over: what is not there now will not appear.
+            Ok(None) if may_land(&error, self.kind()) => Err(failed(Certainty::Unknown, error)),
             Ok(None) => Err(failed(Certainty::NotApplied, error)),
             Err(_) => Err(failed(Certainty::Unknown, error)),
         }

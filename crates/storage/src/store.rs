@@ -1,14 +1,16 @@
 //! The store: one root, one object store with its hooks, one Lance session.
 //!
-//! A local root is opened through Lance's `file-object-store` scheme: with plain paths Lance reads and writes files past any wrapper.
+//! A local root is opened through Lance's `file-object-store` scheme: with plain paths Lance reads and writes files past any wrapper. For
+//! any other root Lance is given our client.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use lance::dataset::ReadParams;
 use lance::dataset::builder::DatasetBuilder;
 use lance::session::Session;
-use lance_io::object_store::ObjectStoreParams;
+use lance_io::object_store::{ObjectStoreParams, ObjectStoreRegistry};
 use object_store::ObjectStore;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
@@ -16,9 +18,11 @@ use object_store::path::Path;
 use crate::error::Source;
 use crate::exact::ExactCommits;
 use crate::hooked::{HookedStore, OurStore};
+use crate::remote::{OneClient, client, reason};
+use crate::root::{RemoteRoot, Root, StoreKind};
 use crate::{ObjectPath, StorageError, StoreHook, TreeRef};
 
-/// What an acknowledged write survives.
+/// What an acknowledged write survives in a folder. Stores that are reached by requests keep what they have acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
     /// Loss of power: files and their folders are synced before a write returns.
@@ -37,11 +41,18 @@ pub struct StoreOptions {
     pub hooks: Vec<Arc<dyn StoreHook>>,
     /// Bytes of Lance's shared metadata and index caches together.
     pub cache_bytes: u64,
+    /// Settings of a store's client by the names of their environment variables (`AWS_*`, `AZURE_*`); they go before the environment's.
+    pub variables: HashMap<String, String>,
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { durability: Durability::Full, hooks: Vec::new(), cache_bytes: 256 * 1024 * 1024 }
+        Self {
+            durability: Durability::Full,
+            hooks: Vec::new(),
+            cache_bytes: 256 * 1024 * 1024,
+            variables: HashMap::new(),
+        }
     }
 }
 
@@ -53,6 +64,7 @@ pub struct Store {
 
 #[derive(Debug)]
 struct Inner {
+    kind: StoreKind,
     root: String,
     root_path: Path,
     root_uri: String,
@@ -62,37 +74,100 @@ struct Inner {
     exact: Arc<ExactCommits>,
 }
 
-impl Store {
-    /// Opens a local root (a path or `file://`) and makes its folder.
-    pub async fn open(root: &str, options: StoreOptions) -> Result<Store, StorageError> {
-        let folder = local_folder(root)?;
+/// A root that was opened.
+struct Opened {
+    kind: StoreKind,
+    root: String,
+    root_path: Path,
+    root_uri: String,
+    objects: Arc<dyn ObjectStore>,
+}
+
+impl Opened {
+    async fn folder(root: &str, folder: PathBuf, durability: Durability) -> Result<Self, StorageError> {
         let invalid = |source: Source| StorageError::InvalidRoot { root: root.to_owned(), source };
-        let durability = options.durability;
         let absolute = tokio::task::spawn_blocking(move || make_folder(&folder, durability))
             .await
             .map_err(|error| invalid(error.into()))?
             .map_err(|error| invalid(error.into()))?;
         let text = absolute.to_str().ok_or_else(|| invalid("the path is no UTF-8 text".into()))?.to_owned();
-        let root_path = Path::from_absolute_path(&absolute).map_err(|error| invalid(error.into()))?;
-        let files = LocalFileSystem::new().with_fsync(durability == Durability::Full);
-        let objects = HookedStore::around(Arc::new(files), options.hooks, root_path.clone());
-        let cache_half = usize::try_from(options.cache_bytes / 2).unwrap_or(usize::MAX);
-        let inner = Inner {
+        Ok(Self {
+            kind: StoreKind::Local,
+            root_path: Path::from_absolute_path(&absolute).map_err(|error| invalid(error.into()))?,
             root_uri: format!("file-object-store://{}", percent_encoded(&text)),
             root: text,
+            objects: Arc::new(LocalFileSystem::new().with_fsync(durability == Durability::Full)),
+        })
+    }
+
+    fn remote(root: &str, place: RemoteRoot, variables: &HashMap<String, String>) -> Result<Self, StorageError> {
+        let kind = StoreKind::from(place.kind);
+        let objects = client(&place, variables).map_err(|error| match reason(kind, &error) {
+            Some(reason) => StorageError::StoreUnusable { reason, source: error.into() },
+            None => StorageError::InvalidRoot { root: root.to_owned(), source: error.into() },
+        })?;
+        let mut text = format!("{}://{}", scheme(kind), place.bucket);
+        if !place.prefix.as_ref().is_empty() {
+            text.push('/');
+            text.push_str(place.prefix.as_ref());
+        }
+        let root_uri = match text.split_once("://") {
+            Some((scheme, rest)) => format!("{scheme}://{}", percent_encoded(rest)),
+            None => text.clone(),
+        };
+        Ok(Self { kind, root: text, root_path: place.prefix, root_uri, objects })
+    }
+}
+
+/// The scheme by which Lance names a store.
+fn scheme(kind: StoreKind) -> &'static str {
+    match kind {
+        StoreKind::Local => "file-object-store",
+        StoreKind::S3 => "s3",
+        StoreKind::Azure => "az",
+    }
+}
+
+impl Store {
+    /// Opens a root: a path or `file://`, whose folder is made, or `s3://bucket/prefix` or `az://container/prefix`, whose bucket or container must exist.
+    /// Nothing is asked of a store that is not local; `prove_put_if_absent` does that.
+    ///
+    /// # Errors
+    /// `UnsupportedScheme` and `InvalidRoot`.
+    pub async fn open(root: &str, options: StoreOptions) -> Result<Store, StorageError> {
+        let opened = match Root::parse(root)? {
+            Root::Folder(folder) => Opened::folder(root, folder, options.durability).await?,
+            Root::Remote(place) => Opened::remote(root, place, &options.variables)?,
+        };
+        let Opened { kind, root, root_path, root_uri, objects } = opened;
+        let objects = HookedStore::around(objects, options.hooks, root_path.clone());
+        let registry = ObjectStoreRegistry::default();
+        if kind != StoreKind::Local {
+            registry.insert(scheme(kind), Arc::new(OneClient(Arc::clone(&objects))));
+        }
+        let cache_half = usize::try_from(options.cache_bytes / 2).unwrap_or(usize::MAX);
+        let inner = Inner {
+            kind,
+            root,
             root_path,
-            session: Arc::new(Session::new(cache_half, cache_half, Default::default())),
+            root_uri,
+            session: Arc::new(Session::new(cache_half, cache_half, Arc::new(registry))),
             params: ObjectStoreParams {
                 object_store_wrapper: Some(Arc::new(OurStore(Arc::clone(&objects)))),
                 ..Default::default()
             },
             objects,
-            exact: Arc::new(ExactCommits::default()),
+            exact: Arc::new(ExactCommits::of(kind)),
         };
         Ok(Store { inner: Arc::new(inner) })
     }
 
-    /// The root, absolute.
+    /// What kind of store it is.
+    pub fn kind(&self) -> StoreKind {
+        self.inner.kind
+    }
+
+    /// The root: an absolute path, or a URL.
     pub fn root(&self) -> &str {
         &self.inner.root
     }
@@ -117,7 +192,9 @@ impl Store {
     pub(crate) fn location(&self, path: &ObjectPath) -> Path {
         // Both halves are checked: a path has no segment that the object store refuses. Joining parts instead would encode some
         // characters, which Lance does not do for the same folder.
-        Path::parse(format!("{}/{path}", self.inner.root_path)).expect("a checked path parses")
+        let root = self.inner.root_path.as_ref();
+        let text = if root.is_empty() { path.to_string() } else { format!("{root}/{path}") };
+        Path::parse(text).expect("a checked path parses")
     }
 
     /// The object at a location of the object store; none outside the root.
@@ -144,22 +221,6 @@ impl Store {
             .with_read_params(params)
             .with_session(self.session())
             .with_commit_handler(self.exact())
-    }
-}
-
-/// The folder that a root names.
-fn local_folder(root: &str) -> Result<PathBuf, StorageError> {
-    match root.split_once("://") {
-        None if root.is_empty() => {
-            Err(StorageError::InvalidRoot { root: root.to_owned(), source: "the path is empty".into() })
-        }
-        None => Ok(PathBuf::from(root)),
-        Some(("file", path)) if path.starts_with('/') => Ok(PathBuf::from(path)),
-        Some(("file", _)) => Err(StorageError::InvalidRoot {
-            root: root.to_owned(),
-            source: "file:// takes an absolute path: file:///folder".into(),
-        }),
-        Some((scheme, _)) => Err(StorageError::UnsupportedScheme { scheme: scheme.to_owned() }),
     }
 }
 

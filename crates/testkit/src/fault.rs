@@ -1,13 +1,13 @@
-//! Makes chosen store calls fail, lose their reply, or wait.
+//! Makes chosen store calls fail, lose their reply, land late, tear, or wait.
 //!
 //! Invariants: a plan counts only the calls that match it, from 1; plans are independent of each other; a paused call goes on when its
 //! `Pause` is released or dropped.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use omnigraph_storage::{AfterVerdict, HookVerdict, StoreCall, StoreHook, StoreReply};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 /// Which calls a fault hits: of one kind, whose path contains a text, from the `first`-th such call on, `times` of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +49,8 @@ impl FaultPlan {
 enum Deed {
     Fail,
     LoseReply,
+    ApplyLate(Waiting),
+    Tear,
     PauseBefore(Waiting),
     PauseAfter(Waiting),
 }
@@ -57,6 +59,7 @@ enum Deed {
 struct Waiting {
     reached: watch::Sender<bool>,
     released: watch::Receiver<bool>,
+    landed: Arc<Notify>,
 }
 
 impl Waiting {
@@ -96,18 +99,51 @@ impl Pause {
 fn pause() -> (Pause, Waiting) {
     let (reached, reached_receiver) = watch::channel(false);
     let (released_sender, released) = watch::channel(false);
-    (Pause { reached: reached_receiver, released: released_sender }, Waiting { reached, released })
+    let landed = Arc::new(Notify::new());
+    (Pause { reached: reached_receiver, released: released_sender }, Waiting { reached, released, landed })
+}
+
+/// A put that is under way although its caller was told that it failed. Dropping it lets it land.
+#[derive(Debug)]
+pub struct LatePut {
+    pause: Pause,
+    landed: Arc<Notify>,
+}
+
+impl LatePut {
+    /// Waits until the put has been told to be late.
+    pub async fn reached(&mut self) {
+        self.pause.reached().await;
+    }
+
+    /// Lets it reach the store, and waits for the store's answer.
+    pub async fn land(self) {
+        self.pause.release();
+        self.landed.notified().await;
+    }
+}
+
+/// A late put on its way.
+#[derive(Debug)]
+struct Underway {
+    path: String,
+    waiting: Waiting,
 }
 
 /// Injects faults by plan. Share it as `Arc`; without plans it changes nothing.
 #[derive(Debug, Default)]
 pub struct FaultHook {
     armed: Mutex<Vec<Armed>>,
+    underway: Mutex<Vec<Underway>>,
 }
 
 impl FaultHook {
     fn lock(&self) -> MutexGuard<'_, Vec<Armed>> {
         self.armed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn underway(&self) -> MutexGuard<'_, Vec<Underway>> {
+        self.underway.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn arm(&self, plan: FaultPlan, deed: Deed) {
@@ -122,6 +158,19 @@ impl FaultHook {
     /// The planned calls are applied; their callers get an error.
     pub fn lose_reply(&self, plan: FaultPlan) {
         self.arm(plan, Deed::LoseReply);
+    }
+
+    /// The planned puts reach the store when they are let; their callers get an error at once.
+    pub fn apply_late(&self, plan: FaultPlan) -> LatePut {
+        let (pause, waiting) = pause();
+        let landed = Arc::clone(&waiting.landed);
+        self.arm(plan, Deed::ApplyLate(waiting));
+        LatePut { pause, landed }
+    }
+
+    /// The planned puts write half of their bytes; their callers get an error.
+    pub fn tear(&self, plan: FaultPlan) {
+        self.arm(plan, Deed::Tear);
     }
 
     /// The planned calls wait before they reach the store.
@@ -143,16 +192,30 @@ impl FaultHook {
         self.lock().clear();
     }
 
+    /// A put of this path was answered: if it was late and let go, it has landed.
+    fn landed(&self, path: &str) {
+        let mut underway = self.underway();
+        let at = underway.iter().position(|put| put.path == path && *put.waiting.released.borrow());
+        if let Some(at) = at {
+            underway.remove(at).waiting.landed.notify_one();
+        }
+    }
+
     fn meet_before(&self, call: StoreCall, path: &str) -> (HookVerdict, Vec<Waiting>) {
         let (mut verdict, mut waits) = (HookVerdict::Proceed, Vec::new());
         for armed in self.lock().iter_mut().filter(|armed| matches(&armed.plan, call, path)) {
             match &armed.deed {
-                Deed::Fail | Deed::PauseBefore(_) => armed.met += 1,
+                Deed::Fail | Deed::ApplyLate(_) | Deed::Tear | Deed::PauseBefore(_) => armed.met += 1,
                 Deed::LoseReply | Deed::PauseAfter(_) => continue,
             }
             if armed.plan.hits(armed.met) {
                 match &armed.deed {
                     Deed::PauseBefore(waiting) => waits.push(waiting.clone()),
+                    Deed::ApplyLate(waiting) => {
+                        self.underway().push(Underway { path: path.to_owned(), waiting: waiting.clone() });
+                        verdict = HookVerdict::ApplyLate;
+                    }
+                    Deed::Tear => verdict = HookVerdict::Tear,
                     Deed::Fail | Deed::LoseReply | Deed::PauseAfter(_) => verdict = HookVerdict::Fail,
                 }
             }
@@ -165,12 +228,14 @@ impl FaultHook {
         for armed in self.lock().iter_mut().filter(|armed| matches(&armed.plan, call, path)) {
             match &armed.deed {
                 Deed::LoseReply | Deed::PauseAfter(_) => armed.met += 1,
-                Deed::Fail | Deed::PauseBefore(_) => continue,
+                Deed::Fail | Deed::ApplyLate(_) | Deed::Tear | Deed::PauseBefore(_) => continue,
             }
             if armed.plan.hits(armed.met) {
                 match &armed.deed {
                     Deed::PauseAfter(waiting) => waits.push(waiting.clone()),
-                    Deed::LoseReply | Deed::Fail | Deed::PauseBefore(_) => verdict = AfterVerdict::LoseReply,
+                    Deed::LoseReply | Deed::Fail | Deed::ApplyLate(_) | Deed::Tear | Deed::PauseBefore(_) => {
+                        verdict = AfterVerdict::LoseReply;
+                    }
                 }
             }
         }
@@ -192,7 +257,15 @@ impl StoreHook for FaultHook {
         verdict
     }
 
+    async fn landing(&self, _call: StoreCall, path: &str) {
+        let waiting = self.underway().iter().find(|put| put.path == path).map(|put| put.waiting.clone());
+        if let Some(waiting) = waiting {
+            waiting.wait().await;
+        }
+    }
+
     async fn after(&self, call: StoreCall, path: &str, _reply: StoreReply) -> AfterVerdict {
+        self.landed(path);
         let (verdict, waits) = self.meet_after(call, path);
         for waiting in waits {
             waiting.wait().await;

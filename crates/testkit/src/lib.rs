@@ -2,10 +2,12 @@
 
 mod batches;
 mod counting;
+mod emulators;
 mod fault;
 mod store;
 
 pub use batches::{edge_batch, edge_schema, ids_in, node_batch, node_schema};
 pub use counting::{CountingHook, SeenCall};
-pub use fault::{FaultHook, FaultPlan, Pause};
-pub use store::{TempStore, create_table, fresh_mark, mark_of, staged_rows};
+pub use emulators::Emulators;
+pub use fault::{FaultHook, FaultPlan, LatePut, Pause};
+pub use store::{EVERY_STORE, TempStore, create_table, fresh_mark, mark_of, staged_rows};

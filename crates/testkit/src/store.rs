@@ -1,57 +1,98 @@
-//! Stores in temporary folders, and tables in them.
+//! Stores in temporary folders and in emulated clouds, and tables in them.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use omnigraph_storage::{
-    CommitOutcome, FileWriterOptions, ObjectPath, StagedChange, StagedFiles, StorageError, Store, StoreHook,
+    CommitOutcome, FileWriterOptions, ObjectPath, StagedChange, StagedFiles, StorageError, Store, StoreHook, StoreKind,
     StoreOptions, Table, TransactionMark,
 };
 use omnigraph_types::{AttemptId, OperationId};
 use tempfile::TempDir;
 use ulid::Ulid;
 
+use crate::Emulators;
+
 /// Most rows of one staged file, unless a test says otherwise.
 const ROWS_PER_FILE_MAX: u64 = 1_000_000;
 
-/// A store whose folder goes away with it.
+/// Every kind of store that is served.
+pub const EVERY_STORE: [StoreKind; 3] = [StoreKind::Local, StoreKind::S3, StoreKind::Azure];
+
+/// A store that nobody else uses. A folder goes away with it, an emulated store with the process.
 #[derive(Debug)]
 pub struct TempStore {
     /// The store.
     pub store: Store,
-    /// Its folder.
-    pub folder: TempDir,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Folder(TempDir),
+    Emulated(String),
 }
 
 impl TempStore {
-    /// A store with default options.
+    /// A store in a folder, with default options.
     pub async fn open() -> Self {
         Self::with_hooks(Vec::new()).await
     }
 
-    /// A store whose calls these hooks see.
-    ///
-    /// # Panics
-    /// If the machine gives no temporary folder.
+    /// A store in a folder whose calls these hooks see.
     pub async fn with_hooks(hooks: Vec<Arc<dyn StoreHook>>) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let store = reopened(&folder, hooks).await.expect("a temporary folder can be opened");
-        Self { store, folder }
+        Self::of_kind(StoreKind::Local, hooks).await
     }
 
-    /// Another store on the same folder, as another process would open it: nothing is shared but the files.
+    /// A store of this kind whose calls these hooks see. It has proven that it honours put-if-absent.
+    ///
+    /// # Panics
+    /// If the machine gives no temporary folder, or the emulated store does not run.
+    pub async fn of_kind(kind: StoreKind, hooks: Vec<Arc<dyn StoreHook>>) -> Self {
+        let place = match kind {
+            StoreKind::Local => Place::Folder(tempfile::tempdir().expect("a temporary folder can be made")),
+            StoreKind::S3 => Place::Emulated(Emulators::running().s3_root()),
+            StoreKind::Azure => Place::Emulated(Emulators::running().azure_root()),
+        };
+        let proven = place.open(Vec::new()).await.expect("a fresh store can be opened");
+        proven.prove_put_if_absent().await.expect("the store honours put-if-absent");
+        let store = place.open(hooks).await.expect("a fresh store can be opened");
+        Self { store, place }
+    }
+
+    /// Another store on the same root, as another process would open it: nothing is shared but the objects.
     ///
     /// # Panics
     /// If the folder is gone.
     pub async fn reopen(&self, hooks: Vec<Arc<dyn StoreHook>>) -> Store {
-        reopened(&self.folder, hooks).await.expect("the folder can be opened again")
+        self.place.open(hooks).await.expect("the root can be opened again")
+    }
+
+    /// The folder of a local store.
+    ///
+    /// # Panics
+    /// If the store is not local.
+    pub fn folder(&self) -> &Path {
+        match &self.place {
+            Place::Folder(folder) => folder.path(),
+            Place::Emulated(root) => panic!("{root} is no folder"),
+        }
     }
 }
 
-async fn reopened(folder: &TempDir, hooks: Vec<Arc<dyn StoreHook>>) -> Result<Store, StorageError> {
-    let root = folder.path().to_string_lossy().into_owned();
-    Store::open(&root, StoreOptions { hooks, ..StoreOptions::default() }).await
+impl Place {
+    async fn open(&self, hooks: Vec<Arc<dyn StoreHook>>) -> Result<Store, StorageError> {
+        let options = StoreOptions { hooks, ..StoreOptions::default() };
+        match self {
+            Self::Folder(folder) => Store::open(&folder.path().to_string_lossy(), options).await,
+            Self::Emulated(root) => {
+                let variables = Emulators::running().variables().clone();
+                Store::open(root, StoreOptions { variables, ..options }).await
+            }
+        }
+    }
 }
 
 /// A mark of a fresh operation and attempt.

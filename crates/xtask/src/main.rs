@@ -21,7 +21,7 @@ use error::Result;
 use workspace::Workspace;
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "Set-up, demo, test, generated code, tidiness, benches and CI")]
+#[command(name = "cargo xtask", about = "Set-up, demo, test, crash matrix, generated code, tidiness, benches and CI")]
 struct Arguments {
     #[command(subcommand)]
     command: Task,
@@ -29,7 +29,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Install what the tests need: the contract's linter and a Python with the packages of tests.
+    /// Install what the tests need: the contract's linter, a Python with the packages of tests, and emulated stores.
     Setup,
     /// Build the server and show it at work.
     Demo {
@@ -62,6 +62,12 @@ enum Task {
     /// Check the model of the write protocol at its large sizes, or as the arguments say.
     Model {
         /// `--size ci|large|all`, `--scenario NAME`, `--without RULE`, `--list`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Stop every writer in every way at every point, in real servers.
+    Crash {
+        /// Arguments of the matrix, such as `--part 1/4` or `--cell NAME`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
@@ -104,6 +110,7 @@ fn execute(task: &Task) -> Result<()> {
         Task::Tidy => tidy::run(&workspace),
         Task::Bench { subject, arguments } => bench(&workspace, *subject, arguments),
         Task::Model { arguments } => model::search(&workspace, arguments),
+        Task::Crash { arguments } => test::crash(&workspace, arguments),
         Task::Data => {
             println!("{}", tools::flights(&workspace)?.display());
             Ok(())

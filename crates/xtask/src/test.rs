@@ -1,4 +1,4 @@
-//! `setup` and `test`: what the tests need, and the tests.
+//! `setup`, `test` and `crash`: what the tests need, the tests, and the crash matrix.
 
 use std::path::PathBuf;
 
@@ -10,13 +10,17 @@ use crate::workspace::{Workspace, run, say};
 const BINARY_VARIABLE: &str = "OMNIGRAPH_TEST_BINARY";
 /// Names a Python with the packages of tests to tests that start it.
 const PYTHON_VARIABLE: &str = "OMNIGRAPH_TEST_PYTHON";
+/// Names the emulated store of Azure to tests that need it.
+const AZURITE_VARIABLE: &str = "OMNIGRAPH_TEST_AZURITE";
 
 /// Installs what the tests need.
 pub(crate) fn setup(workspace: &Workspace) -> Result<()> {
     let buf = tools::buf(workspace)?;
     let python = tools::python(workspace)?;
     say(&format!("buf is {}", buf.display()));
+    let azurite = tools::azurite(workspace)?;
     say(&format!("python is {}", python.display()));
+    say(&format!("azurite is {}", azurite.display()));
     Ok(())
 }
 
@@ -33,9 +37,21 @@ pub(crate) fn test(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let binary = build_binary(workspace)?;
     let mut command = workspace.cargo(["test"]);
     command.env(BINARY_VARIABLE, binary).env(PYTHON_VARIABLE, tools::python(workspace)?);
+    command.env(AZURITE_VARIABLE, tools::azurite(workspace)?);
     if arguments.is_empty() {
         command.arg("--workspace");
     }
     command.args(arguments);
     run(&mut command, "see the messages above")
+}
+
+/// Runs the crash matrix, or what of it the arguments name. Debug builds alone have fail points.
+pub(crate) fn crash(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    // One selection for both programs, so that the storage stack is built once.
+    let programs = ["--bin", "omnigraph", "--bin", "omnigraph-crash"];
+    run(workspace.cargo(["build", "--workspace"]).args(programs), "see the messages above")?;
+    let built = |name: &str| workspace.target().join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    let mut matrix = workspace.command(built("omnigraph-crash"));
+    matrix.env(BINARY_VARIABLE, built("omnigraph")).args(arguments);
+    run(&mut matrix, "run one cell alone by --cell NAME; the messages above name them")
 }

@@ -26,6 +26,11 @@ pub(crate) fn buf(workspace: &Workspace) -> Result<PathBuf> {
     Ok(npm(workspace, "proto")?.join(".bin/buf"))
 }
 
+/// The emulated store of Azure: its main program.
+pub(crate) fn azurite(workspace: &Workspace) -> Result<PathBuf> {
+    Ok(npm(workspace, "crates/testkit")?.join("azurite/dist/src/blob/main.js"))
+}
+
 /// A Python that has the packages of tests.
 pub(crate) fn python(workspace: &Workspace) -> Result<PathBuf> {
     let requirements = workspace.path(REQUIREMENTS);

@@ -1,1 +1,5 @@
-//! Tests across crates and processes.
+//! What the packages of tests share: real servers as processes.
+//!
+//! The library links nothing of the product, so that a program that only starts servers and calls them builds fast.
+
+pub mod server;

@@ -49,6 +49,16 @@ async fn request_of_a_dropped_upload_never_looks_complete() {
 }
 
 #[tokio::test]
+async fn call_of_an_upload_that_is_dropped_after_its_end_is_let_go() {
+    let mut call = call(Deadline::Server).await;
+    call.upload.send(1).await.unwrap();
+    call.upload.end().await.unwrap();
+    assert!(!call.answer.is_closed());
+    drop(call.upload);
+    call.answer.closed().await;
+}
+
+#[tokio::test]
 async fn refusal_during_the_stream_reaches_a_waiting_sender_and_stored_nothing() {
     let mut call = call(Deadline::Server).await;
     let failure = Failure::new(Problem::Unauthenticated, "who are you?");

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use omnigraph_commit::{FailPoint, FailPoints, WriteOutcome};
-use omnigraph_storage::{CommitOutcome, StoreHook};
-use omnigraph_testkit::{fresh_mark, node_batch, staged_rows};
+use omnigraph_storage::{CommitOutcome, StoreHook, StoreKind};
+use omnigraph_testkit::{EVERY_STORE, fresh_mark, node_batch, staged_rows};
 use omnigraph_types::{Effect, OperationId, Problem};
 
 use crate::world::{DyingHook, HalfHook, Process, TABLES, World, fresh};
@@ -28,9 +28,9 @@ async fn goes_on(world: &World, survivor: &Process, operation: OperationId, ackn
     }
 }
 
-async fn die_at_every_call(more_tables: u32, kill: impl Fn(&DyingHook, i64)) {
+async fn die_at_every_call(kind: StoreKind, more_tables: u32, kill: impl Fn(&DyingHook, i64)) {
     for calls in 0..CALLS_MAX {
-        let world = World::with_more_tables(more_tables).await;
+        let world = World::with_more_tables(kind, more_tables).await;
         let hook = DyingHook::immortal();
         let hooks: Vec<Arc<dyn StoreHook>> = vec![hook.clone()];
         let dying = world.process_with(hooks, FailPoints::default()).await;
@@ -52,18 +52,22 @@ async fn die_at_every_call(more_tables: u32, kill: impl Fn(&DyingHook, i64)) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn process_that_dies_before_any_store_call_blocks_nobody() {
-    die_at_every_call(0, DyingHook::die_after).await;
+    for kind in EVERY_STORE {
+        die_at_every_call(kind, 0, DyingHook::die_after).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn process_that_dies_after_any_store_call_with_its_reply_lost_blocks_nobody() {
-    die_at_every_call(0, DyingHook::die_with_lost_reply_after).await;
+    for kind in EVERY_STORE {
+        die_at_every_call(kind, 0, DyingHook::die_with_lost_reply_after).await;
+    }
 }
 
 /// The first write of a graph with so many tables moves their rows into a base.
 #[tokio::test(flavor = "multi_thread")]
 async fn process_that_dies_while_it_writes_a_base_blocks_nobody() {
-    die_at_every_call(70, DyingHook::die_with_lost_reply_after).await;
+    die_at_every_call(StoreKind::Local, 70, DyingHook::die_with_lost_reply_after).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

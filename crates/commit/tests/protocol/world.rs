@@ -13,7 +13,7 @@ use omnigraph_commit::{
     Attempt, CommitOptions, Committer, FailPoints, OnConflict, Place, Prepared, Staged, TableChange, WriteKind,
     WriteMode, WriteOutcome, WriteRequest, Writer,
 };
-use omnigraph_storage::{AfterVerdict, HookVerdict, Store, StoreCall, StoreHook, StoreReply};
+use omnigraph_storage::{AfterVerdict, HookVerdict, Store, StoreCall, StoreHook, StoreKind, StoreReply};
 use omnigraph_testkit::{TempStore, ids_in, node_batch, node_schema, staged_rows};
 use omnigraph_types::{BranchName, Clock, Failure, GraphName, Limits, OperationId, SystemClock, TableId};
 use tokio::sync::Notify;
@@ -113,12 +113,17 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        Self::with_more_tables(0).await
+        Self::with_more_tables(StoreKind::Local, 0).await
+    }
+
+    /// The same on a kind of store.
+    pub(crate) async fn on(kind: StoreKind) -> Self {
+        Self::with_more_tables(kind, 0).await
     }
 
     /// The same with more tables, which stay empty.
-    pub(crate) async fn with_more_tables(more: u32) -> Self {
-        let temp = TempStore::open().await;
+    pub(crate) async fn with_more_tables(kind: StoreKind, more: u32) -> Self {
+        let temp = TempStore::of_kind(kind, Vec::new()).await;
         let table = |id: TableId, type_name: &str| NewTable {
             id,
             kind: TableKind::Node,

@@ -58,7 +58,7 @@ async fn upsert_updates_and_inserts() {
     assert_eq!(values(&second).await, pairs(&[("a", 1), ("b", 20), ("c", 30)]));
     let made_by = temp.store.transaction_at(&main_tree(), TableVersion(2)).await.unwrap().unwrap();
     assert_eq!((made_by.uuid, made_by.kind), (mark.uuid, TransactionKind::Update));
-    let manifest = std::fs::read_dir(temp.folder.path().join("tables/nodes/1/_versions")).unwrap();
+    let manifest = std::fs::read_dir(temp.folder().join("tables/nodes/1/_versions")).unwrap();
     let largest = manifest.map(|entry| entry.unwrap().metadata().unwrap().len()).max().unwrap();
     assert!(largest < 8 * 1024, "no key filter is stored: {largest} bytes");
 }

@@ -75,7 +75,7 @@ async fn change_that_landed_is_committed_again_at_the_same_version() {
     assert_eq!(committed(temp.store.commit_exact(&table, &change).await).version(), TableVersion(2));
     occupant(temp.store.commit_exact(&table, &later).await);
     assert_eq!(temp.store.head(&main_tree()).await.unwrap(), Some(TableVersion(3)));
-    let transactions = temp.folder.path().join("tables/nodes/1/_transactions");
+    let transactions = temp.folder().join("tables/nodes/1/_transactions");
     let kept = std::fs::read_dir(transactions).unwrap().count();
     assert_eq!(kept, 3, "the loser's transaction file is removed, those that landed stay");
 }
@@ -87,7 +87,7 @@ async fn losers_data_file_stays() {
     let (first, second) = (append_of(&temp.store, &table, &["b"]).await, append_of(&temp.store, &table, &["c"]).await);
     committed(temp.store.commit_exact(&table, &first).await);
     occupant(temp.store.commit_exact(&table, &second).await);
-    let data = temp.folder.path().join("tables/nodes/1/data");
+    let data = temp.folder().join("tables/nodes/1/data");
     assert_eq!(std::fs::read_dir(data).unwrap().count(), 3);
 }
 

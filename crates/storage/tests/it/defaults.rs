@@ -14,7 +14,7 @@ use omnigraph_types::TableVersion;
 use crate::{committed, main_tree, table_with};
 
 async fn plain(temp: &TempStore) -> Arc<Dataset> {
-    let path = temp.folder.path().join("tables/nodes/1");
+    let path = temp.folder().join("tables/nodes/1");
     Arc::new(Dataset::open(path.to_str().unwrap()).await.unwrap())
 }
 
@@ -73,7 +73,7 @@ async fn default_commits_write_a_version_hint() {
     let first = plain(&temp).await;
     let append = plain_append(&first, node_batch([("b", 0)])).await;
     plain_commit(&first, append).await.unwrap();
-    assert!(temp.folder.path().join("tables/nodes/1/_versions/latest_version_hint.json").exists());
+    assert!(temp.folder().join("tables/nodes/1/_versions/latest_version_hint.json").exists());
 }
 
 #[tokio::test]

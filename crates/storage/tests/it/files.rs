@@ -22,7 +22,7 @@ async fn numbers(store: &Store, rows: i64, rows_per_file_max: u64) -> StagedFile
 }
 
 fn data_files(temp: &TempStore) -> usize {
-    std::fs::read_dir(temp.folder.path().join("tables/nodes/1/data")).map_or(0, Iterator::count)
+    std::fs::read_dir(temp.folder().join("tables/nodes/1/data")).map_or(0, Iterator::count)
 }
 
 #[tokio::test]

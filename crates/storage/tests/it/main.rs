@@ -4,9 +4,11 @@
 mod changes;
 mod commits;
 mod defaults;
+mod fences;
 mod files;
 mod objects;
 mod scans;
+mod stores;
 mod trees;
 
 use omnigraph_storage::{

@@ -79,6 +79,25 @@ async fn tree_of_a_tree_reads_both_parents() {
 }
 
 #[tokio::test]
+async fn plain_lance_lists_and_opens_private_trees() {
+    let temp = TempStore::open().await;
+    let first = table_with(&temp.store, &["main"]).await;
+    let outer = temp.store.create_tree(&first.pin(), fresh_tree()).await.unwrap();
+    let outer =
+        append_to(&temp.store, &temp.store.open_table(&outer.at(TableVersion(1))).await.unwrap(), "outer").await;
+    let inner = temp.store.create_tree(&outer.pin(), fresh_tree()).await.unwrap();
+    let folder = temp.folder().join(table_path().as_str());
+    let mut plain = lance::Dataset::open(folder.to_str().unwrap()).await.unwrap();
+    let (outer, inner) = (outer.pin().tree.tree.unwrap().to_string(), inner.tree.unwrap().to_string());
+    let listed = plain.list_branches().await.unwrap();
+    assert_eq!(listed[&inner].parent_branch.as_deref(), Some(outer.as_str()));
+    assert_eq!(listed[&inner].identifier.version_mapping[..1], listed[&outer].identifier.version_mapping[..]);
+    assert_eq!(plain.checkout_branch(&inner).await.unwrap().count_rows(None).await.unwrap(), 2);
+    let refused = plain.delete_branch(&outer).await;
+    assert!(refused.is_err(), "it has a descendant: {refused:?}");
+}
+
+#[tokio::test]
 async fn tree_name_is_used_once() {
     let temp = TempStore::open().await;
     let first = table_with(&temp.store, &["a"]).await;

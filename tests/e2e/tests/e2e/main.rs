@@ -2,10 +2,10 @@
 
 mod branches;
 mod cli;
-mod crash;
 mod errors;
 mod python;
 mod resend;
+mod stores;
 mod streams;
 mod support;
 mod two_servers;

@@ -9,8 +9,7 @@ use omnigraph_client::{
 use omnigraph_types::{BranchName, CommitId, Failure, GraphName};
 use omnigraph_wire::v1::ErrorReason;
 
-use super::Server;
-use super::server::workspace;
+use super::{Server, workspace};
 
 /// The graph that `airline` makes.
 pub(crate) const GRAPH: &str = "g";

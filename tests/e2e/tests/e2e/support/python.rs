@@ -3,8 +3,9 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use super::Server;
-use super::server::{told, workspace};
+use omnigraph_e2e::server::told;
+
+use super::{Server, workspace};
 
 const PYTHON_VARIABLE: &str = "OMNIGRAPH_TEST_PYTHON";
 

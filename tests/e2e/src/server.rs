@@ -1,5 +1,8 @@
 //! A real `omnigraph serve`, on a free port, that ends with the test that started it.
+//!
+//! Whatever goes wrong here is a fault of the machine or a server that does not start, so it panics with the place and the server's log.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -18,16 +21,18 @@ const STOP_INTERVAL: Duration = Duration::from_millis(20);
 const LOG_TIMEOUT: Duration = Duration::from_secs(30);
 const LOG_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What `cargo xtask test` has to tell the tests.
-pub(crate) fn told(variable: &str) -> PathBuf {
+/// What `cargo xtask test` tells the tests by a variable of the environment.
+///
+/// # Panics
+///
+/// If the variable is not set.
+pub fn told(variable: &str) -> PathBuf {
     let value = std::env::var_os(variable);
-    value
-        .unwrap_or_else(|| panic!("{variable} is not set: run these tests with `cargo xtask test -p omnigraph-e2e`"))
-        .into()
+    value.unwrap_or_else(|| panic!("{variable} is not set: run the tests with `cargo xtask test`")).into()
 }
 
 /// The built binary, with none of its own variables set.
-pub(crate) fn omnigraph() -> Command {
+pub fn omnigraph() -> Command {
     let mut command = Command::new(told(BINARY_VARIABLE));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("OMNIGRAPH_") {
@@ -38,35 +43,39 @@ pub(crate) fn omnigraph() -> Command {
 }
 
 /// The workspace's folder.
-pub(crate) fn workspace() -> PathBuf {
+pub fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// An empty folder for graphs.
-pub(crate) fn root() -> TempDir {
+pub fn root() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
 /// A running server. Dropping it kills it.
 #[derive(Debug)]
-pub(crate) struct Server {
+pub struct Server {
     /// Where it is called: `grpc://127.0.0.1:port`.
-    pub(crate) url: String,
+    pub url: String,
     /// Its process.
-    pub(crate) pid: u32,
+    pub pid: u32,
     child: Child,
     log: PathBuf,
     _log_folder: TempDir,
 }
 
 impl Server {
-    /// Starts a server of `root` with these variables set, and waits until it can be called.
-    pub(crate) fn start(root: &Path, variables: &[(&str, &str)]) -> Self {
+    /// Starts a server of `root` (a folder, or the URL of a store) with these variables set, and waits until it can be called.
+    ///
+    /// # Panics
+    ///
+    /// If it ends, or says something else, before it can be called.
+    pub fn start(root: impl AsRef<OsStr>, variables: &[(&str, &str)]) -> Self {
         let log_folder = tempfile::tempdir().unwrap();
         let log = log_folder.path().join("log");
         let mut child = omnigraph()
             .args(["serve", "--listen", "127.0.0.1:0", "--root"])
-            .arg(root)
+            .arg(root.as_ref())
             .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -84,12 +93,16 @@ impl Server {
     }
 
     /// What it has logged.
-    pub(crate) fn log(&self) -> String {
+    pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
     }
 
     /// Waits until it has logged `text`.
-    pub(crate) async fn logged(&self, text: &str) {
+    ///
+    /// # Panics
+    ///
+    /// If it does not within 30 seconds.
+    pub async fn logged(&self, text: &str) {
         let started = std::time::Instant::now();
         while !self.log().contains(text) {
             assert!(started.elapsed() < LOG_TIMEOUT, "the server does not log {text:?}; its log:\n{}", self.log());
@@ -98,13 +111,17 @@ impl Server {
     }
 
     /// Kills it as a loss of power would, and waits until it is gone.
-    pub(crate) fn kill9(mut self) {
+    pub fn kill9(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
     /// Asks it to stop, as an operator would, and waits for its end.
-    pub(crate) fn stop(mut self) -> ExitStatus {
+    ///
+    /// # Panics
+    ///
+    /// If it still runs after 30 seconds.
+    pub fn stop(mut self) -> ExitStatus {
         let told = Command::new("kill").args(["-TERM", &self.pid.to_string()]).status().unwrap();
         assert!(told.success());
         let started = std::time::Instant::now();
@@ -118,7 +135,7 @@ impl Server {
     }
 
     /// Bytes of memory that the process holds now.
-    pub(crate) fn resident_bytes(&self) -> u64 {
+    pub fn resident_bytes(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024

@@ -1,0 +1,300 @@
+//! The cells of the matrix: writer x fail point x fault x tables x next writer, and which of them cannot be.
+//!
+//! A cell is left out by a rule alone, and a rule says why: so the number of cells is the product less what the rules name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use omnigraph_commit::FailPoint;
+
+use crate::error::CellName;
+
+/// A dimension of the matrix: its values, each with the name that a cell bears.
+macro_rules! dimension {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)*
+        }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// Its part of a cell's name.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)*
+                }
+            }
+        }
+    };
+}
+
+dimension! {
+    /// Who is stopped: a request, or a rescuer that settles what another process left.
+    Writer {
+        /// A load of new rows.
+        LoadAppend = "load_append",
+        /// A load that replaces a row and adds one.
+        LoadMerge = "load_merge",
+        /// A load that replaces all rows of its types.
+        LoadOverwrite = "load_overwrite",
+        /// A load of new rows into a branch that owns its trees.
+        LoadOnBranch = "load_on_branch",
+        /// The first load into a branch: on private trees.
+        FirstWrite = "first_write",
+        /// A new branch.
+        BranchCreate = "branch_create",
+        /// The removal of a branch.
+        BranchDelete = "branch_delete",
+        /// A new graph.
+        GraphCreate = "graph_create",
+        /// The removal of a graph that has a branch.
+        GraphDelete = "graph_delete",
+        /// A rescuer that undoes a load of which a part of the tables was changed, and fences its tables.
+        RescueUndo = "rescue_undo",
+        /// A rescuer that completes a load whose tables were all changed.
+        RescueComplete = "rescue_complete",
+        /// A rescuer that completes the registration of a branch.
+        RescueCreate = "rescue_create",
+        /// A rescuer that gives back the name of a branch whose chain has ended.
+        RescueRemoval = "rescue_removal",
+        /// A rescuer that ends the branches of a graph whose main chain has ended.
+        RescueDeletion = "rescue_deletion",
+    }
+}
+
+dimension! {
+    /// What happens at the point.
+    Fault {
+        /// The process dies by SIGKILL.
+        Kill = "kill",
+        /// The store refuses.
+        Error = "error",
+        /// The store does not tell whether it did what it was asked.
+        Lose = "lose",
+        /// The put behind the point fails with an unknown outcome, and lands after the next writer has written.
+        Late = "late",
+        /// The writer is held, its client gives up, and the writer goes on after the next one.
+        Cancel = "cancel",
+    }
+}
+
+dimension! {
+    /// How many tables a load changes.
+    Tables {
+        /// One table of nodes.
+        One = "1_table",
+        /// Two tables of nodes and the edges between them.
+        Three = "3_tables",
+    }
+}
+
+dimension! {
+    /// Who writes next.
+    Next {
+        /// The process that met the fault.
+        Same = "same",
+        /// A server that had been running all along.
+        Running = "running",
+        /// A server that is started after the fault.
+        Fresh = "fresh",
+    }
+}
+
+impl Writer {
+    /// What begins the names of the points that a writer of this kind may meet.
+    fn prefixes(self) -> &'static [&'static str] {
+        match self {
+            Self::LoadAppend | Self::LoadMerge | Self::LoadOverwrite | Self::LoadOnBranch | Self::FirstWrite => {
+                &["load."]
+            }
+            Self::BranchCreate => &["branch_create."],
+            Self::BranchDelete => &["branch_delete.", "branch_remove."],
+            Self::GraphCreate => &["graph_create."],
+            Self::GraphDelete => &["graph_delete."],
+            Self::RescueUndo => &["recover.", "settle."],
+            Self::RescueComplete | Self::RescueCreate => &["recover."],
+            Self::RescueRemoval => &["branch_remove."],
+            Self::RescueDeletion => &["graph_delete.D."],
+        }
+    }
+
+    /// The points that a writer of this kind may meet.
+    pub fn points(self) -> impl Iterator<Item = FailPoint> {
+        let meets = move |point: &FailPoint| self.prefixes().iter().any(|prefix| point.name().starts_with(prefix));
+        FailPoint::ALL.iter().copied().filter(meets)
+    }
+
+    /// Whether the number of tables makes a difference to it.
+    fn changes_tables(self) -> bool {
+        match self {
+            Self::LoadAppend
+            | Self::LoadMerge
+            | Self::LoadOverwrite
+            | Self::LoadOnBranch
+            | Self::FirstWrite
+            | Self::RescueUndo
+            | Self::RescueComplete => true,
+            Self::BranchCreate
+            | Self::BranchDelete
+            | Self::GraphCreate
+            | Self::GraphDelete
+            | Self::RescueCreate
+            | Self::RescueRemoval
+            | Self::RescueDeletion => false,
+        }
+    }
+}
+
+/// One cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Cell {
+    /// Who is stopped.
+    pub writer: Writer,
+    /// Where.
+    pub point: FailPoint,
+    /// How.
+    pub fault: Fault,
+    /// What it changes.
+    pub tables: Tables,
+    /// Who goes on.
+    pub next: Next,
+}
+
+/// Why some cells cannot be.
+#[derive(Debug, Clone, Copy)]
+pub struct Impossible {
+    /// In a sentence.
+    pub reason: &'static str,
+    covers: fn(&Cell) -> bool,
+}
+
+/// Every reason for which a cell of the product is left out.
+pub const IMPOSSIBLE: &[Impossible] = &[
+    Impossible {
+        reason: "a killed process writes nothing any more",
+        covers: |cell| cell.fault == Fault::Kill && cell.next == Next::Same,
+    },
+    Impossible {
+        reason: "no put comes right behind the point, that could be late",
+        covers: |cell| cell.fault == Fault::Late && cell.point.put_behind().is_none(),
+    },
+    Impossible {
+        reason: "it changes no table of nodes or edges, so that the number of tables makes no second cell",
+        covers: |cell| !cell.writer.changes_tables() && cell.tables == Tables::Three,
+    },
+    Impossible {
+        reason: "the first write on a branch makes private trees, and no effect on a tree that was there",
+        covers: |cell| cell.writer == Writer::FirstWrite && cell.point.name().starts_with("load.B."),
+    },
+];
+
+impl Cell {
+    /// Why it cannot be; none of a cell that is run.
+    pub fn impossible(&self) -> Option<&'static Impossible> {
+        IMPOSSIBLE.iter().find(|rule| (rule.covers)(self))
+    }
+
+    /// The product of all dimensions, cells that cannot be among them.
+    pub fn product() -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for &writer in Writer::ALL {
+            for point in writer.points() {
+                for &fault in Fault::ALL {
+                    for &tables in Tables::ALL {
+                        cells.extend(Next::ALL.iter().map(|&next| Cell { writer, point, fault, tables, next }));
+                    }
+                }
+            }
+        }
+        cells
+    }
+
+    /// The cells that are run.
+    pub fn all() -> Vec<Cell> {
+        Self::product().into_iter().filter(|cell| cell.impossible().is_none()).collect()
+    }
+
+    /// A few cells that together meet every writer, every point, every fault and every next writer.
+    ///
+    /// Each pair of writer and point is met once; the other dimensions take turns.
+    pub fn spread() -> Vec<Cell> {
+        let all = Self::all();
+        let mut chosen: Vec<Cell> = Vec::new();
+        for &writer in Writer::ALL {
+            for point in writer.points() {
+                let here: Vec<&Cell> = all.iter().filter(|cell| cell.writer == writer && cell.point == point).collect();
+                // A step that shares no factor with the number of faults, sizes or next writers.
+                let turn = chosen.len() * SPREAD_STEP;
+                chosen.extend(here.get(turn % here.len().max(1)).copied().copied());
+            }
+        }
+        chosen
+    }
+}
+
+/// How far apart the turns of `Cell::spread` lie.
+const SPREAD_STEP: usize = 7;
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { writer, point, fault, tables, next } = self;
+        write!(f, "{}/{point}/{}/{}/{}", writer.name(), fault.name(), tables.name(), next.name())
+    }
+}
+
+impl FromStr for Cell {
+    type Err = CellName;
+
+    fn from_str(text: &str) -> Result<Self, CellName> {
+        let found = Self::product().into_iter().find(|cell| cell.to_string() == text);
+        match found.map(|cell| (cell, cell.impossible())) {
+            Some((cell, None)) => Ok(cell),
+            Some((_, Some(rule))) => Err(CellName::Impossible { name: text.to_owned(), reason: rule.reason }),
+            None => Err(CellName::Unknown { name: text.to_owned(), example: Self::all()[0].to_string() }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_point_is_met_by_some_writer_and_by_the_spread() {
+        for cells in [Cell::all(), Cell::spread()] {
+            let met: HashSet<FailPoint> = cells.iter().map(|cell| cell.point).collect();
+            let unmet: Vec<_> = FailPoint::ALL.iter().filter(|point| !met.contains(point)).collect();
+            assert!(unmet.is_empty(), "{unmet:?}");
+            let values: HashSet<&str> = cells
+                .iter()
+                .flat_map(|cell| [cell.writer.name(), cell.fault.name(), cell.tables.name(), cell.next.name()])
+                .collect();
+            assert_eq!(
+                values.len(),
+                Writer::ALL.len() + Fault::ALL.len() + Tables::ALL.len() + Next::ALL.len(),
+                "every value of every dimension"
+            );
+        }
+    }
+
+    #[test]
+    fn every_rule_leaves_something_out_and_every_cell_is_found_by_its_name() {
+        let product = Cell::product();
+        for rule in IMPOSSIBLE {
+            assert!(product.iter().any(|cell| (rule.covers)(cell)), "{}", rule.reason);
+        }
+        let left_out = product.iter().filter(|cell| cell.impossible().is_some()).count();
+        assert_eq!(Cell::all().len(), product.len() - left_out);
+        let last = Cell::all().pop().unwrap();
+        assert_eq!(last.to_string().parse::<Cell>().unwrap(), last);
+        assert!(matches!("load_append".parse::<Cell>(), Err(CellName::Unknown { .. })));
+        let killed = "load_append/load.A.before/kill/1_table/same".parse::<Cell>();
+        assert!(matches!(killed, Err(CellName::Impossible { .. })), "{killed:?}");
+    }
+}

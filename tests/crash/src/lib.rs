@@ -1,0 +1,17 @@
+#![doc = include_str!("../README.md")]
+
+mod cell;
+mod deed;
+mod error;
+mod limits;
+mod matrix;
+mod model;
+mod oracle;
+mod run;
+mod stand;
+
+pub use cell::{Cell, Fault, IMPOSSIBLE, Impossible, Next, Tables, Writer};
+pub use error::{CellName, Violation};
+pub use matrix::{Report, run};
+pub use model::Rows;
+pub use run::{Seen, Shown};

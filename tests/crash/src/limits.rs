@@ -1,0 +1,20 @@
+//! Every bound of the matrix.
+
+use std::time::Duration;
+
+/// A plain write of the next writer must succeed within this time of the fault.
+pub(crate) const BLOCKED_MAX: Duration = Duration::from_secs(5);
+/// Longest wait for the answer to any request.
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(25);
+/// Longest wait until nothing is left of what was going on.
+pub(crate) const QUIET_MAX: Duration = Duration::from_secs(5);
+/// How often it is looked whether nothing is left.
+pub(crate) const QUIET_POLL: Duration = Duration::from_millis(50);
+/// Longest wait until a writer is at its point; a rescuer waits for the grace first.
+pub(crate) const HIT_MAX: Duration = Duration::from_secs(25);
+/// How often a log is read.
+pub(crate) const LOG_POLL: Duration = Duration::from_millis(10);
+/// Longest that one cell may take in all.
+pub(crate) const CELL_MAX: Duration = Duration::from_secs(180);
+/// Cells that share a root and the server that was running all along. Servers that are started look at every graph of the root.
+pub(crate) const CELLS_PER_STAND: usize = 12;
