@@ -308,6 +308,7 @@ fn large() -> Vec<Scenario> {
         Scenario {
             ticks: 1,
             branch: true,
+            crashes: 0,
             ..large(
                 "cleanup-and-branches",
                 vec![rows(1, &[0]), on_branch(2, &[0]), cleanup(), rescuer()],
@@ -316,10 +317,11 @@ fn large() -> Vec<Scenario> {
         },
         Scenario {
             ticks: 2,
+            crashes: 0,
             ..large(
                 "cleanup-twice",
-                vec![rows(1, &[0]), create(2, 1, From::MainAt(0)), cleanup(), cleanup(), rescuer()],
-                &[Registered, Retained, Deleted],
+                vec![fast_forward(1, 0), cleanup(), cleanup(), rescuer()],
+                &[Committed, Retained, Deleted],
             )
         },
     ]
