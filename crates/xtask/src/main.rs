@@ -7,6 +7,7 @@ mod demo;
 mod error;
 mod files;
 mod generate;
+mod model;
 mod race;
 mod test;
 mod tidy;
@@ -59,6 +60,12 @@ enum Task {
         /// What.
         subject: Subject,
         /// Arguments of the bench.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Check the model of the write protocol at its large sizes, or as the arguments say.
+    Model {
+        /// `--size ci|large|all`, `--scenario NAME`, `--without RULE`, `--list`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
@@ -118,6 +125,7 @@ fn execute(task: &Task) -> Result<()> {
         }
         Task::Tidy => tidy::run(&workspace),
         Task::Bench { subject, arguments } => bench(&workspace, *subject, arguments),
+        Task::Model { arguments } => model::search(&workspace, arguments),
         Task::Crash { arguments } => test::crash(&workspace, arguments),
         Task::Race { arguments } => race::run_program(&workspace, "race", arguments),
         Task::Soak { arguments } => race::run_program(&workspace, "soak", arguments),
