@@ -74,7 +74,8 @@ pub(crate) fn unusable(kind: StoreKind, error: StorageError) -> StorageError {
     StorageError::StoreUnusable { reason, source: Box::new(error) }
 }
 
-fn reason(kind: StoreKind, cause: &object_store::Error) -> Option<&'static str> {
+/// What is wrong with a store that answers so, or whose client cannot be made, and what to do.
+pub(crate) fn reason(kind: StoreKind, cause: &object_store::Error) -> Option<&'static str> {
     use object_store::Error as Failed;
     match (kind, cause) {
         (StoreKind::Local, _) => None,

@@ -18,7 +18,7 @@ use object_store::path::Path;
 use crate::error::Source;
 use crate::exact::ExactCommits;
 use crate::hooked::{HookedStore, OurStore};
-use crate::remote::{OneClient, client};
+use crate::remote::{OneClient, client, reason};
 use crate::root::{RemoteRoot, Root, StoreKind};
 use crate::{ObjectPath, StorageError, StoreHook, TreeRef};
 
@@ -101,9 +101,11 @@ impl Opened {
     }
 
     fn remote(root: &str, place: RemoteRoot, variables: &HashMap<String, String>) -> Result<Self, StorageError> {
-        let invalid = |source: Source| StorageError::InvalidRoot { root: root.to_owned(), source };
-        let objects = client(&place, variables).map_err(|error| invalid(error.into()))?;
         let kind = StoreKind::from(place.kind);
+        let objects = client(&place, variables).map_err(|error| match reason(kind, &error) {
+            Some(reason) => StorageError::StoreUnusable { reason, source: error.into() },
+            None => StorageError::InvalidRoot { root: root.to_owned(), source: error.into() },
+        })?;
         let mut text = format!("{}://{}", scheme(kind), place.bucket);
         if !place.prefix.as_ref().is_empty() {
             text.push('/');

@@ -16,7 +16,7 @@ use crate::world::{DyingHook, Process, TABLES, World, fresh};
 /// Bound on the store calls of one request about a branch.
 const CALLS_MAX: i64 = 60;
 
-fn named(name: &str) -> BranchName {
+pub(crate) fn named(name: &str) -> BranchName {
     name.parse().expect("a legal name")
 }
 
@@ -32,7 +32,7 @@ fn request(operation_id: OperationId, name: &str) -> BranchRequest {
     }
 }
 
-async fn create(process: &Process, operation: OperationId, name: &str) -> Result<BranchOutcome, Failure> {
+pub(crate) async fn create(process: &Process, operation: OperationId, name: &str) -> Result<BranchOutcome, Failure> {
     let source = BranchSource::Branch(BranchName::Main);
     process.committer.create_branch(&request(operation, name), &source).await
 }
@@ -44,11 +44,11 @@ async fn create_from(process: &Process, name: &str, source: BranchSource) -> Bra
     }
 }
 
-async fn delete(process: &Process, operation: OperationId, name: &str) -> Result<BranchOutcome, Failure> {
+pub(crate) async fn delete(process: &Process, operation: OperationId, name: &str) -> Result<BranchOutcome, Failure> {
     process.committer.delete_branch(&request(operation, name)).await
 }
 
-fn row(outcome: Result<BranchOutcome, Failure>) -> BranchRow {
+pub(crate) fn row(outcome: Result<BranchOutcome, Failure>) -> BranchRow {
     match outcome.expect("the request succeeds") {
         BranchOutcome::Done(row) | BranchOutcome::Replayed(row) => row,
         BranchOutcome::Validated => panic!("only validated"),

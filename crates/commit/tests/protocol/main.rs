@@ -3,4 +3,5 @@
 mod branches;
 mod faults;
 mod rounds;
+mod stores;
 mod world;

@@ -5,6 +5,7 @@ mod cli;
 mod errors;
 mod python;
 mod resend;
+mod stores;
 mod streams;
 mod support;
 mod two_servers;
