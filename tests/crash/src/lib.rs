@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod cell;
+mod check;
 mod deed;
 mod error;
 mod limits;
@@ -11,7 +12,8 @@ mod run;
 mod stand;
 
 pub use cell::{Cell, Fault, IMPOSSIBLE, Impossible, Next, Tables, Writer};
+pub use check::Seen;
 pub use error::{CellName, Violation};
 pub use matrix::{Report, run};
 pub use model::Rows;
-pub use run::{Seen, Shown};
+pub use run::Shown;

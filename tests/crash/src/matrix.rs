@@ -10,9 +10,10 @@ use omnigraph_e2e::server::omnigraph;
 use serde_json::{Value, json};
 
 use crate::cell::Cell;
+use crate::check::Seen;
 use crate::error::Violation;
 use crate::limits::CELLS_PER_STAND;
-use crate::run::{Seen, Shown, run as run_cell};
+use crate::run::{Shown, run as run_cell};
 use crate::stand::Stand;
 
 /// One cell and how it ended.

@@ -14,29 +14,22 @@ use omnigraph_types::{BranchName, Effect, Failure, GraphName, OperationId, Resou
 use tokio::task::JoinHandle;
 
 use crate::cell::{Cell, Fault, Next, Tables};
+use crate::check::Seen;
 use crate::deed::{Deed, Plan, dev};
 use crate::error::Violation;
-use crate::limits::{BLOCKED_MAX, CELL_MAX, HIT_MAX, LOG_POLL, QUIET_MAX, QUIET_POLL, REQUEST_TIMEOUT};
-use crate::model::{Fate, Known, LoadOf, Rows, explain};
-use crate::oracle::{commits_of, is_missing, quiesced, rows};
+use crate::limits::{BLOCKED_MAX, CELL_MAX, HIT_MAX, LOG_POLL, REQUEST_TIMEOUT};
+use crate::model::{Fate, LoadOf, Rows};
+use crate::oracle::is_missing;
 use crate::stand::{Stand, broken, client};
 
 /// What the log of a server says once it has looked at every branch.
 const LOOKED: &str = "every branch was looked at";
 /// What the log of a server says of a call that its client gave up.
 const GIVEN_UP: &str = "code=Cancelled";
-
+/// What the log of a server says when a put is held back.
+const HELD_BACK: &str = "failpoint holds back: ";
 /// What the log of a server says when a put that was held back has reached the store.
 const LANDED: &str = "failpoint landed: ";
-
-/// Whether something is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Seen {
-    /// It is as it was before.
-    Before,
-    /// It is wholly there.
-    After,
-}
 
 /// What a cell showed that is as it must be.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +42,7 @@ pub struct Shown {
 
 /// How a request ended.
 #[derive(Debug)]
-enum Reply {
+pub(crate) enum Reply {
     Acknowledged(String),
     Failed(Box<Failure>),
     /// The client gave it up.
@@ -65,7 +58,7 @@ impl Reply {
     }
 
     /// What it says of the state before anything is sent again.
-    fn fate(&self) -> Fate {
+    pub(crate) fn fate(&self) -> Fate {
         match self {
             Self::Acknowledged(_) => Fate::There,
             Self::Failed(failure) if failure.effect == Effect::None => Fate::Absent,
@@ -76,10 +69,10 @@ impl Reply {
 
 /// One operation of a cell.
 #[derive(Debug)]
-struct Operation {
-    deed: Deed,
-    id: OperationId,
-    reply: Reply,
+pub(crate) struct Operation {
+    pub(crate) deed: Deed,
+    pub(crate) id: OperationId,
+    pub(crate) reply: Reply,
 }
 
 /// A server with the cell's fail point, and the file that releases a writer held there.
@@ -97,16 +90,16 @@ impl Victim {
 }
 
 /// The graph of a cell, as it was before anything went wrong.
-struct World {
-    stand: Arc<Stand>,
-    cell: Cell,
-    plan: Plan,
-    graph: GraphName,
+pub(crate) struct World {
+    pub(crate) stand: Arc<Stand>,
+    pub(crate) cell: Cell,
+    pub(crate) plan: Plan,
+    pub(crate) graph: GraphName,
     /// Its id, if it was there.
-    graph_id: Option<String>,
+    pub(crate) graph_id: Option<String>,
     /// The id of `dev`, if there was one.
-    dev_id: Option<String>,
-    start: Rows,
+    pub(crate) dev_id: Option<String>,
+    pub(crate) start: Rows,
 }
 
 /// Runs one cell.
@@ -179,7 +172,7 @@ async fn answered(request: JoinHandle<Result<String, ClientError>>) -> Result<Re
 
 /// What became of the plain write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Plain {
+pub(crate) enum Plain {
     /// It is in the graph that was there.
     Written,
     /// That graph is gone, and it is in a new one of its name.
@@ -250,13 +243,19 @@ impl World {
         Ok(Some(Operation { deed: before.deed.clone(), id, reply }))
     }
 
-    /// Waits until the writer is at its point.
+    /// Waits until the writer has met its fault, or is held at its point.
     async fn at_the_point(
         &self,
         victim: &Victim,
         request: &mut JoinHandle<Result<String, ClientError>>,
     ) -> Result<(), Violation> {
-        let line = format!("failpoint hit: {}/{} ", self.graph, self.cell.point);
+        let line = match self.cell.fault {
+            // The point only chooses the put: it is the put that is late.
+            Fault::Late => HELD_BACK.to_owned(),
+            Fault::Kill | Fault::Error | Fault::Lose | Fault::Cancel => {
+                format!("failpoint hit: {}/{} ", self.graph, self.cell.point)
+            }
+        };
         let started = Instant::now();
         loop {
             let over = request.is_finished();
@@ -303,202 +302,6 @@ impl World {
     fn plain_load(&self) -> Deed {
         Deed::Load(self.plan.branch.clone(), LoadOf::append("plain", self.cell.tables))
     }
-
-    /// What is there, then what is there once every operation was sent again, then I-6.
-    async fn check(&self, next: &Client, operations: &[Operation], plain: Plain) -> Result<Seen, Violation> {
-        let first = self.look(next, operations, plain).await?;
-        for operation in operations {
-            self.resend(next, operation).await?;
-        }
-        let all_there = first.seen.iter().all(|seen| *seen == Seen::After);
-        self.look_again(next, operations, first.rows.filter(|_| all_there)).await?;
-        for branch in [BranchName::Main, dev()] {
-            match next.recover(&self.graph, &branch).await {
-                Err(error) if !is_missing(&error, Resource::Branch) => {
-                    return Err(Violation::refused("the recovery of a branch")(error));
-                }
-                Ok(_) | Err(_) => {}
-            }
-        }
-        let started = Instant::now();
-        loop {
-            match quiesced(self.stand.root(), &self.graph).await {
-                Err(_) if started.elapsed() < QUIET_MAX => tokio::time::sleep(QUIET_POLL).await,
-                outcome => break outcome?,
-            }
-        }
-        Ok(first.seen.last().copied().unwrap_or(Seen::Before))
-    }
-
-    /// Before anything is sent again: each operation is wholly before or wholly after, and as its reply says.
-    async fn look(&self, next: &Client, operations: &[Operation], plain: Plain) -> Result<First, Violation> {
-        let old_graph = self.found(next, &Deed::DeleteGraph).await? == Seen::Before;
-        let start = if old_graph { self.start.clone() } else { Rows::default() };
-        let rows = rows(next, &self.graph, &self.plan.branch).await?;
-        let known = self.known(operations, |operation| operation.reply.fate());
-        let Some(there) = explain(&start, &known, &rows) else {
-            return Err(self.unexplained(&start, operations, rows));
-        };
-        let mut seen = Vec::new();
-        let mut loads = 0;
-        for operation in operations {
-            seen.push(match &operation.deed {
-                Deed::Load(..) => {
-                    loads += 1;
-                    if there.contains(&(loads - 1)) { Seen::After } else { Seen::Before }
-                }
-                deed => {
-                    let found = self.found(next, deed).await?;
-                    // The plain write has sent a rescuer's request for a graph again.
-                    let sent_again = *deed == Deed::CreateGraph && plain == Plain::InNewGraph;
-                    match (operation.reply.fate(), found, &operation.reply) {
-                        (Fate::There, Seen::Before, _) => return Err(Violation::Lost { what: deed.name() }),
-                        (Fate::Absent, Seen::After, Reply::Failed(failure)) if !sent_again => {
-                            return Err(Violation::Ghost { what: deed.name(), failure: failure.clone() });
-                        }
-                        _ => found,
-                    }
-                }
-            });
-        }
-        Ok(First { seen, rows: Some(rows).filter(|_| old_graph) })
-    }
-
-    /// The loads of these operations in their order, and last the plain one.
-    fn known(&self, operations: &[Operation], fate: impl Fn(&Operation) -> Fate) -> Vec<Known> {
-        let loads = operations.iter().filter_map(|operation| match &operation.deed {
-            Deed::Load(_, load) => Some(Known { load: load.clone(), fate: fate(operation) }),
-            _ => None,
-        });
-        let plain = LoadOf::append("plain", self.cell.tables);
-        loads.chain([Known { load: plain, fate: Fate::There }]).collect()
-    }
-
-    /// What is wrong with rows that are not explained by what the replies said.
-    fn unexplained(&self, start: &Rows, operations: &[Operation], seen: Rows) -> Violation {
-        let open = self.known(operations, |_| Fate::Open);
-        let Some(there) = explain(start, &open, &seen) else {
-            return Violation::Torn { when: "after the plain write", seen };
-        };
-        let loads = operations.iter().filter(|operation| matches!(operation.deed, Deed::Load(..)));
-        for (at, operation) in loads.enumerate() {
-            if let (Reply::Failed(failure), Fate::Absent, true) =
-                (&operation.reply, operation.reply.fate(), there.contains(&at))
-            {
-                return Violation::Ghost { what: operation.deed.name(), failure: failure.clone() };
-            }
-        }
-        Violation::Lost { what: "the load" }
-    }
-
-    /// Whether what a request about a branch or the graph asked for is there.
-    async fn found(&self, next: &Client, deed: &Deed) -> Result<Seen, Violation> {
-        let (now, old, what) = match deed {
-            Deed::CreateBranch | Deed::DeleteBranch => {
-                let branch = next.get_branch(&self.graph, &dev()).await;
-                (branch.map(|branch| branch.id.to_string()), self.dev_id.as_ref(), Resource::Branch)
-            }
-            Deed::CreateGraph | Deed::DeleteGraph | Deed::Load(..) => {
-                let graph = next.get_graph(&self.graph).await;
-                (graph.map(|graph| graph.id.to_string()), self.graph_id.as_ref(), Resource::Graph)
-            }
-        };
-        let now = match now {
-            Ok(id) => Some(id),
-            Err(error) if is_missing(&error, what) => None,
-            Err(error) => return Err(Violation::refused("a look")(error)),
-        };
-        let is_old = now.as_ref() == old;
-        Ok(match deed {
-            Deed::CreateBranch | Deed::CreateGraph if now.is_some() && !is_old => Seen::After,
-            Deed::DeleteBranch | Deed::DeleteGraph if !is_old => Seen::After,
-            _ => Seen::Before,
-        })
-    }
-
-    /// Sends an operation twice more: it is done, once, and answered alike each time.
-    async fn resend(&self, next: &Client, operation: &Operation) -> Result<(), Violation> {
-        let what = operation.deed.name();
-        let mut answers = Vec::new();
-        if let Reply::Acknowledged(first) = &operation.reply {
-            answers.push(first.clone());
-        }
-        for _ in 0..2 {
-            let sent = operation.deed.send(next, &self.graph, operation.id).await;
-            answers.push(sent.map_err(Violation::refused("an operation that was sent again"))?);
-        }
-        match answers.windows(2).find(|pair| pair[0] != pair[1]) {
-            Some(pair) => Err(Violation::Answers { what, first: pair[0].clone(), then: pair[1].clone() }),
-            None => Ok(()),
-        }
-    }
-
-    /// After everything was sent again: all of it is there, once. `unchanged` are the rows, where all of it had been there before.
-    async fn look_again(
-        &self,
-        next: &Client,
-        operations: &[Operation],
-        unchanged: Option<Rows>,
-    ) -> Result<(), Violation> {
-        if self.plan.deed == Deed::DeleteGraph {
-            if self.found(next, &Deed::DeleteGraph).await? == Seen::Before {
-                return Err(Violation::Lost { what: Deed::DeleteGraph.name() });
-            }
-            // The name is free, or a new graph bears it already.
-            return match next.get_graph(&self.graph).await {
-                Ok(_) => Ok(()),
-                Err(_) => {
-                    let made = Deed::CreateGraph.send(next, &self.graph, Client::mint_operation_id()).await;
-                    made.map(drop).map_err(Violation::refused("a graph of the free name"))
-                }
-            };
-        }
-        for operation in operations {
-            let what = operation.deed.name();
-            match &operation.deed {
-                Deed::Load(branch, _) => {
-                    let commits = commits_of(next, &self.graph, branch, operation.id).await?;
-                    if commits != 1 {
-                        return Err(Violation::AppliedTimes { what, commits });
-                    }
-                }
-                deed if self.found(next, deed).await? == Seen::Before => return Err(Violation::Lost { what }),
-                _ => {}
-            }
-        }
-        if self.plan.deed == Deed::CreateGraph {
-            return Ok(());
-        }
-        let seen = rows(next, &self.graph, &self.plan.branch).await?;
-        match unchanged {
-            Some(before) if before != seen => return Err(Violation::AppliedAgain { before, after: seen }),
-            _ => {}
-        }
-        if explain(&self.start, &self.known(operations, |_| Fate::There), &seen).is_none() {
-            return Err(Violation::Torn { when: "after everything was sent again", seen });
-        }
-        self.branch_is_of_use(next).await
-    }
-
-    /// The branch that was made takes a write, and the name of the one that was removed is free.
-    async fn branch_is_of_use(&self, next: &Client) -> Result<(), Violation> {
-        let (deed, what) = match &self.plan.deed {
-            Deed::DeleteBranch => (Deed::CreateBranch, "a branch of the free name"),
-            Deed::CreateBranch => {
-                (Deed::Load(dev(), LoadOf::append("of use", self.cell.tables)), "a write on the new branch")
-            }
-            Deed::Load(..) | Deed::CreateGraph | Deed::DeleteGraph => return Ok(()),
-        };
-        deed.send(next, &self.graph, Client::mint_operation_id()).await.map(drop).map_err(Violation::refused(what))
-    }
-}
-
-/// What the first look showed.
-struct First {
-    /// Of each operation.
-    seen: Vec<Seen>,
-    /// The rows, in the graph that was there from the start.
-    rows: Option<Rows>,
 }
 
 fn variables(points: String, release: &Path) -> Vec<(&'static str, String)> {
