@@ -3,6 +3,7 @@
 mod attempt;
 mod branches;
 mod committer;
+mod condition;
 mod decide;
 mod deletion;
 mod effect;
@@ -14,19 +15,22 @@ mod liveness;
 mod operation;
 mod place;
 mod publish;
+mod repair;
 mod settle;
 mod token;
 mod write;
 
 pub use branches::{BranchOutcome, BranchRequest, BranchSource};
 pub use committer::{CommitOptions, Committer};
+pub use condition::{Damage, FoundTransaction, Standing, TableCondition};
 pub use decide::{Decision, Observation, Owner, PublishedBy, SlotState, decide};
 pub use deletion::GraphOutcome;
 pub use effect::Effect;
 pub use failpoint::{FailPoint, FailPoints, FailPointsError};
-pub use intent::Intent;
+pub use intent::{Intent, Unreadable};
 pub use operation::OperationState;
 pub use place::Place;
+pub use repair::{RepairOutcome, RepairRequest, RepairView};
 pub use settle::SettleReport;
 pub use token::{Token, TokenCheck, TokenMismatch};
 pub use write::{

@@ -32,7 +32,7 @@ fn request(operation_id: OperationId, name: &str) -> BranchRequest {
     }
 }
 
-async fn create(process: &Process, operation: OperationId, name: &str) -> Result<BranchOutcome, Failure> {
+pub(crate) async fn create(process: &Process, operation: OperationId, name: &str) -> Result<BranchOutcome, Failure> {
     let source = BranchSource::Branch(BranchName::Main);
     process.committer.create_branch(&request(operation, name), &source).await
 }

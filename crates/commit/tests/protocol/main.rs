@@ -2,5 +2,6 @@
 
 mod branches;
 mod faults;
+mod repairs;
 mod rounds;
 mod world;
