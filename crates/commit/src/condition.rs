@@ -3,17 +3,20 @@
 //! Invariant: what settling undoes or completes by itself is `Pending`; only what needs a person is `Occupied` or `Damaged`.
 
 use futures::{StreamExt, TryStreamExt, stream};
-use omnigraph_catalog::{PlannedTransactions, Snapshot, TableRow, UnsettledRow};
+use omnigraph_catalog::{Catalog, Chain, PlannedTransactions, Snapshot, TableRow, UnsettledRow};
 use omnigraph_storage::{Existence, StorageError, Store, Table, TransactionInfo, TransactionKind};
 use omnigraph_types::{TableId, TableVersion};
 
 use crate::effect::tail;
-use crate::intent::Intent;
+use crate::error::CommitError;
+use crate::intent::{self, Intent, IntentSlot};
 
 /// Tables looked at at once.
 const CONCURRENCY: usize = 8;
 /// Most versions behind a pin that are looked at.
 const VERSIONS_MAX: usize = 1_000;
+/// Looks at a branch until two in a row agree on what is nobody's.
+const LOOKS_MAX: u32 = 8;
 
 /// A transaction behind a pin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +77,35 @@ impl TableCondition {
         let kept = found.iter().rposition(|found| found.transaction.kind != restore).map_or(0, |last| last + 1);
         &found[..kept]
     }
+}
+
+/// A branch as it was found.
+pub(crate) struct Looked {
+    pub(crate) newest: Snapshot,
+    pub(crate) slot: IntentSlot,
+    pub(crate) tables: Vec<TableCondition>,
+}
+
+/// Looks at a branch while others write to it.
+///
+/// A writer that armed after the intent was looked for makes changes that look like nobody's. A second look finds its intent, its
+/// publication or its abort, so that what is nobody's in two looks at the same pin is so indeed.
+pub(crate) async fn look(catalog: &Catalog, chain: &Chain, chosen: &[TableId]) -> Result<Looked, CommitError> {
+    let mut before: Option<Vec<TableCondition>> = None;
+    for _ in 0..LOOKS_MAX {
+        let newest = catalog.newest_of(chain).await?;
+        let slot = intent::read(catalog, newest.branch_id(), newest.version().next()).await?;
+        let tables = examine(catalog.store(), &newest, slot.held(), chosen).await?;
+        let certain = |table: &TableCondition| match table.standing {
+            Standing::Level | Standing::Pending | Standing::Damaged { .. } => true,
+            Standing::Occupied(_) => before.as_ref().is_some_and(|before| before.contains(table)),
+        };
+        if tables.iter().all(certain) {
+            return Ok(Looked { newest, slot, tables });
+        }
+        before = Some(tables);
+    }
+    Err(CommitError::Contention { attempts: LOOKS_MAX, winner: None })
 }
 
 /// Looks at every table that the version pins, or at the chosen ones; sorted by id. Of trees that the branch does not own only the pinned

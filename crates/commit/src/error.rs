@@ -21,12 +21,17 @@ pub(crate) struct Site {
 impl Site {
     /// The command that shows what stands in the way, and how to mend it.
     pub(crate) fn way_out(&self) -> String {
-        let branch = match &self.branch {
-            BranchName::Main => String::new(),
-            BranchName::Named(_) => format!(" --branch '{}'", self.branch.as_str().replace('\'', "'\\''")),
-        };
-        format!("omnigraph repair {}{branch}", self.graph)
+        repair_command(&self.graph, &self.branch)
     }
+}
+
+/// The command that shows what stands in the way on a branch, and how to mend it.
+pub fn repair_command(graph: &GraphName, branch: &BranchName) -> String {
+    let option = match branch {
+        BranchName::Main => String::new(),
+        BranchName::Named(_) => format!(" --branch '{}'", branch.as_str().replace('\'', "'\\''")),
+    };
+    format!("omnigraph repair {graph}{option}")
 }
 
 /// An error of the write protocol.

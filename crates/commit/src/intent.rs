@@ -68,6 +68,16 @@ pub(crate) enum IntentSlot {
     Unreadable(Unreadable),
 }
 
+impl IntentSlot {
+    /// The intent, if one that can be read is there.
+    pub(crate) fn held(&self) -> Option<&Intent> {
+        match self {
+            Self::Held { intent, .. } => Some(intent),
+            Self::Empty | Self::Unreadable(_) => None,
+        }
+    }
+}
+
 /// An object that stands where an intent belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {

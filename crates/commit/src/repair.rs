@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use crate::branches::reused;
 use crate::committer::Committer;
-use crate::condition::{Standing, TableCondition, examine};
+use crate::condition::{Looked, Standing, TableCondition, examine, look};
 use crate::error::CommitError;
 use crate::failpoint::FailPoint;
 use crate::gate::GateHeld;
@@ -90,26 +90,25 @@ pub(crate) async fn preview(
     chain: &Chain,
     chosen: &[TableId],
 ) -> Result<RepairView, CommitError> {
-    let newest = committer.catalog().newest_of(chain).await?;
-    let slot = intent::read(committer.catalog(), newest.branch_id(), newest.version().next()).await?;
-    Ok(look(committer, &newest, slot, chosen).await?.view)
+    let Looked { newest, slot, tables } = look(committer.catalog(), chain, chosen).await?;
+    Ok(plan(committer, &newest, slot, tables, chosen)?.view)
 }
 
-async fn look(
+/// What a repair would do. Pure but for the words of its refusal.
+fn plan(
     committer: &Committer,
     newest: &Snapshot,
     slot: IntentSlot,
+    conditions: Vec<TableCondition>,
     chosen: &[TableId],
 ) -> Result<Plan, CommitError> {
-    let (pending, unreadable) = match slot {
-        IntentSlot::Empty => (None, None),
-        IntentSlot::Held { intent, .. } => (Some(intent), None),
-        IntentSlot::Unreadable(found) => (None, Some(found)),
+    let unreadable = match slot {
+        IntentSlot::Empty | IntentSlot::Held { .. } => None,
+        IntentSlot::Unreadable(found) => Some(found),
     };
     if unreadable.is_some() && !chosen.is_empty() {
         return Err(CommitError::EveryTable { site: committer.site(newest.chain()) });
     }
-    let conditions = examine(committer.catalog().store(), newest, pending.as_deref(), chosen).await?;
     let is_owned = |table: &&TableCondition| table.pinned.owner == newest.branch_id();
     let is_occupied = |table: &&TableCondition| matches!(table.standing, Standing::Occupied(_));
     // An aborted attempt's row that settling can do away with needs nobody.
@@ -203,7 +202,8 @@ async fn round(
         wait_for(committer, gate, chain, version, request.deadline).await?;
         return Ok(None);
     }
-    let plan = look(committer, &newest, slot, &request.tables).await?;
+    let tables = examine(catalog.store(), &newest, None, &request.tables).await?;
+    let plan = plan(committer, &newest, slot, tables, &request.tables)?;
     check(committer, chain, &plan.view, request)?;
     let attempt_id = AttemptId(committer.clock().mint());
     let publication = publication(committer, &newest, &plan, request, attempt_id);

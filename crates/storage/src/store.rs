@@ -51,7 +51,7 @@ pub struct Store {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Inner {
     root: String,
     root_path: Path,
@@ -90,6 +90,18 @@ impl Store {
             exact: Arc::new(ExactCommits::default()),
         };
         Ok(Store { inner: Arc::new(inner) })
+    }
+
+    /// The same store with caches of its own, which are empty: what is read through it is what the store holds.
+    pub fn with_empty_caches(&self, cache_bytes: u64) -> Store {
+        let cache_half = usize::try_from(cache_bytes / 2).unwrap_or(usize::MAX);
+        let session = Session::new(cache_half, cache_half, self.inner.session.store_registry());
+        let inner = Inner {
+            session: Arc::new(session),
+            exact: Arc::new(ExactCommits::default()),
+            ..self.inner.as_ref().clone()
+        };
+        Store { inner: Arc::new(inner) }
     }
 
     /// The root, absolute.
