@@ -5,6 +5,7 @@ mod cli;
 mod crash;
 mod errors;
 mod python;
+mod repair;
 mod resend;
 mod streams;
 mod support;
