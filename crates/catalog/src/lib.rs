@@ -15,7 +15,7 @@ mod snapshot;
 mod state;
 
 pub use branches::Chain;
-pub use catalog::Catalog;
+pub use catalog::{Catalog, sha256_hex};
 pub use chain::{PublishOutcome, StagedPublication};
 pub use error::CatalogError;
 pub use format::STORAGE_FORMAT;
@@ -23,8 +23,8 @@ pub use graphs::{GraphEntry, Graphs, NameRemoval, NewGraph, NewTable};
 pub use paths::GraphPaths;
 pub use publication::{PinChange, Precondition, Publication, Unmet};
 pub use rows::{
-    BranchRow, CommitKind, CommitRow, OperationRow, PublicationKind, RecoveryRow, RetiredRow, TableCounts, TableKind,
-    TableRow, TableTransition, UnsettledRow,
+    BranchRow, CommitKind, CommitRow, OperationRow, PlannedTransactions, PublicationKind, RecoveryRow, RetiredRow,
+    TableCounts, TableKind, TableRow, TableTransition, UnsettledRow,
 };
 pub use snapshot::Snapshot;
 pub use state::State;

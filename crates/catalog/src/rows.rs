@@ -134,6 +134,8 @@ pub enum PublicationKind {
     Retire,
     /// Took a retired branch's name away, on main.
     BranchDelete,
+    /// What a person confirmed: an unreadable intent lost its version, or commits that are nobody's may be undone; head and pins unchanged.
+    Repair,
 }
 
 /// Which operation and attempt made one publication. There is one of these for every version of a chain.
@@ -195,6 +197,19 @@ pub struct RetiredRow {
     pub time_ms: u64,
 }
 
+/// Which transactions behind the expected version a restore undoes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PlannedTransactions {
+    /// Those that the aborted attempt had planned, at `expected + 1`, `expected + 2`, ….
+    Listed(Vec<String>),
+    /// Nobody knows what was planned. Those that a person confirmed, wherever they stand, and those of any attempt of the graph itself.
+    Confirmed {
+        /// What the person saw.
+        confirmed: Vec<String>,
+    },
+}
+
 /// A table on which an aborted attempt could still make its effect, until a restore stands in its way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnsettledRow {
@@ -208,8 +223,8 @@ pub struct UnsettledRow {
     pub tree: TreeRef,
     /// The version pinned when the attempt was aborted.
     pub expected: TableVersion,
-    /// The planned transactions, at `expected + 1`, `expected + 2`, ….
-    pub transactions: Vec<String>,
+    /// What a restore undoes.
+    pub transactions: PlannedTransactions,
 }
 
 /// From where to where a recovery moved one table.
@@ -228,7 +243,7 @@ pub struct TableTransition {
 pub struct RecoveryRow {
     /// The publication that decided.
     pub version: GraphVersion,
-    /// `abort`, `settle`, or the kind of the interrupted publication, which was completed.
+    /// `abort`, `settle`, `repair`, or the kind of the interrupted publication, which was completed.
     pub kind: PublicationKind,
     /// The kind of writer that was interrupted, such as `load`.
     pub writer: String,
@@ -263,4 +278,20 @@ pub struct HistoryRow {
     pub operation_max: OperationId,
     /// Smallest and largest commit id inside; none if it holds no commit.
     pub commits: Option<(CommitId, CommitId)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn planned_transactions_keep_their_stored_form() {
+        let listed = PlannedTransactions::Listed(vec!["a".to_owned()]);
+        assert_eq!(serde_json::to_string(&listed).unwrap(), r#"["a"]"#);
+        let confirmed = PlannedTransactions::Confirmed { confirmed: Vec::new() };
+        for planned in [listed, confirmed] {
+            let text = serde_json::to_string(&planned).unwrap();
+            assert_eq!(serde_json::from_str::<PlannedTransactions>(&text).unwrap(), planned, "{text}");
+        }
+    }
 }

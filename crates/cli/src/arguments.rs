@@ -16,7 +16,9 @@ use crate::input::{Format, Rename};
 use crate::output::Output;
 
 pub(crate) use branch::{BranchCommand, CreateBranchArguments, DeleteBranchArguments};
-pub(crate) use history::{LogArguments, OperationArguments, RecoverArguments, RecoveriesArguments};
+pub(crate) use history::{
+    CheckArguments, LogArguments, OperationArguments, RecoverArguments, RecoveriesArguments, RepairArguments,
+};
 
 /// Heading of the options that every command takes.
 const EVERYWHERE: &str = "Options of every command";
@@ -35,7 +37,7 @@ Begin with:
   omnigraph load airline --type Airport airports.csv --mode append
   omnigraph query airline --text 'query n() { match { $a: Airport } return { count($a) } }'
 
-Exit codes: 0 done, 1 the request failed, 2 the command line is wrong."
+Exit codes: 0 done, 1 the request failed, 2 the command line is wrong; `check` has more."
 )]
 pub(crate) struct Arguments {
     /// How to reach the server, and how to print.
@@ -112,6 +114,12 @@ Examples:
 Nobody has to: the next write to the branch does the same, and so does a server at its start.
 It prints what was decided, as `omnigraph recoveries` does.")]
     Recover(RecoverArguments),
+    /// Look a graph over, and change nothing
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(CheckArguments),
+    /// Show what stands in the way of writes and needs a person; with --confirm, mend it
+    #[command(after_help = REPAIR_EXAMPLES)]
+    Repair(RepairArguments),
     /// Show what the server is: version, limits, features
     Server,
 }
@@ -162,6 +170,31 @@ A server that dies within a write leaves it to be settled. Outcomes:
   completed  the write had got far enough: it is stored
   undone     nothing of it is stored; it may be sent again under the same operation id
   put back   tables that an undone write had touched are as before";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  omnigraph check airline
+  omnigraph check airline --branch trial --output json
+
+It reads every version of the branches, and compares pins with tables, commits with files.
+Exit codes: 0 all is well, 3 something is found that mends itself, 4 something needs a person;
+1 and 2 as for every command. Files that nothing names take space and do no harm: their
+data files, table versions, states, intents and whole trees are counted, by kind and age;
+transactions, indexes and contracts are not. What is younger than an hour may belong to a
+write that is under way.";
+
+const REPAIR_EXAMPLES: &str = "\
+Examples:
+  omnigraph repair airline                                what stands in the way, and a confirmation
+  omnigraph repair airline --confirm 0123456789abcdef     do exactly that
+  omnigraph repair airline --branch trial --table Airport only one table
+
+Interrupted writes need no repair: they settle themselves. Two things do need a person:
+  an intent that cannot be read   its write is undone, and may be sent again
+  commits of a table that are     they are undone by a restore of the version that the graph
+  not the graph's own             names; rows of the graph itself are never lost
+A confirmation fits what was shown and nothing else: if something changed since, nothing is
+done. Nothing brings undone rows back into the graph.";
 
 /// `graph ...`
 #[derive(Debug, Subcommand)]

@@ -4,6 +4,7 @@ mod branch;
 mod graph;
 mod history;
 mod load;
+mod maintenance;
 mod pages;
 mod query;
 mod recovery;
@@ -22,10 +23,23 @@ use crate::output::{Output, OutputError};
 /// Bytes of the largest query or schema file; the server's own limits are smaller.
 const TEXT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
+/// What a command that succeeded says by its exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It is done, and all is well.
+    Done,
+    /// A check found something that mends itself.
+    MendsItself,
+    /// A check found something that needs a person.
+    NeedsPerson,
+}
+
 /// Runs a command.
-pub(crate) async fn run(arguments: Arguments) -> Result<(), CliError> {
+pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, CliError> {
     let Arguments { global, command } = arguments;
-    match command {
+    let done = match command {
+        Command::Check(arguments) => return maintenance::check(&Session::open(&global).await?, &arguments).await,
+        Command::Repair(arguments) => maintenance::repair(&Session::open(&global).await?, arguments).await,
         Command::Serve(arguments) => server::serve(*arguments).await,
         Command::Server => server::show(&Session::open(&global).await?).await,
         Command::Graph(GraphCommand::Create(arguments)) => {
@@ -47,7 +61,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), CliError> {
         Command::Operation(arguments) => history::operation(&Session::open(&global).await?, &arguments).await,
         Command::Recoveries(arguments) => recovery::list(&Session::open(&global).await?, &arguments).await,
         Command::Recover(arguments) => recovery::recover(&Session::open(&global).await?, &arguments).await,
-    }
+    };
+    done.map(|()| Outcome::Done)
 }
 
 /// A connection, and how results are printed.

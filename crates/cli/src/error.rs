@@ -42,7 +42,7 @@ pub(crate) enum CliError {
         /// The operation.
         operation_id: OperationId,
     },
-    /// A branch was not made, or a branch or a graph not deleted.
+    /// A branch was not made or repaired, or a branch or a graph not deleted.
     #[error("{error}")]
     Change {
         /// Why.
@@ -81,6 +81,8 @@ pub(crate) enum Change {
     DeleteBranch,
     /// A graph was to be deleted.
     DeleteGraph,
+    /// A branch was to be repaired.
+    Repair,
 }
 
 /// A load that the server refused, or that broke off.

@@ -14,12 +14,16 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use arguments::{Arguments, Command};
+use command::Outcome;
 use error::CliError;
 
 /// Exit code of a request that failed.
 const FAILED: u8 = 1;
 /// Exit code of a wrong command line; clap uses the same.
 const USAGE: u8 = 2;
+/// Exit codes of a check that found something.
+const MENDS_ITSELF: u8 = 3;
+const NEEDS_PERSON: u8 = 4;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -37,7 +41,9 @@ fn main() -> ExitCode {
     // A read that waits for the terminal must not hold the process.
     runtime.shutdown_background();
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::MendsItself) => ExitCode::from(MENDS_ITSELF),
+        Ok(Outcome::NeedsPerson) => ExitCode::from(NEEDS_PERSON),
         Err(CliError::OutputClosed) => ExitCode::SUCCESS,
         Err(error) => {
             eprint!("{}", report::text(&error));

@@ -36,6 +36,7 @@ pub(crate) fn text(error: &CliError) -> String {
                 Change::CreateBranch => ("branch create", "made"),
                 Change::DeleteBranch => ("branch delete", "deleted"),
                 Change::DeleteGraph => ("graph delete", "deleted"),
+                Change::Repair => ("repair", "repaired"),
             };
             let again = format!("omnigraph {command} ... --operation-id {operation_id}");
             Report::new(error).with_deed(deed).write(&again, None)
@@ -136,7 +137,10 @@ impl<'a> Report<'a> {
             (Effect::None, Retry::AfterReread) => {
                 format!("nothing was {deed}; read again, decide again, then send a new request")
             }
-            (Effect::None, Retry::Never) => format!("nothing was {deed}"),
+            (Effect::None, Retry::Never) => match &self.failure.help {
+                Some(command) => format!("nothing was {deed}; see what stands in the way: {command}"),
+                None => format!("nothing was {deed}"),
+            },
             (Effect::Committed, _) => format!("it is {deed}"),
             (Effect::Unknown, _) => {
                 format!("whether it was {deed} is not known; send it again, which is safe: {again}")

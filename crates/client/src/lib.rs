@@ -5,6 +5,7 @@ mod client;
 mod endpoint;
 mod error;
 mod load;
+mod maintenance;
 mod model;
 mod options;
 mod query;
@@ -18,9 +19,12 @@ pub use branches::{DeleteBranch, NewBranch};
 pub use client::{Client, NewGraph};
 pub use error::ClientError;
 pub use load::{Capture, Compression, LoadMode, LoadOptions, LoadTarget, Loader, NdjsonLoader, OnConflict, Purpose};
+pub use maintenance::{CheckParts, Repair};
 pub use model::{
-    BranchInfo, Commit, CommitKind, Feature, GraphInfo, Operation, OperationState, Outcome, Page, PageRequest, Receipt,
-    RecoveredTable, Recovery, RecoveryOutcome, SchemaInfo, ServerInfo, ServerLimit, TypeCounts, TypeKind,
+    BranchInfo, CheckFinding, CheckPart, CheckSeverity, CheckSummary, Commit, CommitKind, Feature, FoundTransaction,
+    GraphInfo, Operation, OperationState, Outcome, Page, PageRequest, Receipt, RecoveredTable, Recovery,
+    RecoveryOutcome, RepairReport, RepairState, SchemaInfo, ServerInfo, ServerLimit, TableDamage, TableToRepair,
+    TypeCounts, TypeKind, UnnamedFiles, UnreadableIntent,
 };
 pub use omnigraph_types as types;
 pub use options::{ClientOptions, ReadAt, Timeout};

@@ -1,6 +1,7 @@
 //! The contract's messages as values: ids are checked, times are milliseconds, kinds are enums.
 
 mod branch;
+mod maintenance;
 mod recovery;
 
 use std::str::FromStr;
@@ -11,6 +12,10 @@ use omnigraph_wire::v1;
 use crate::ClientError;
 
 pub use branch::BranchInfo;
+pub use maintenance::{
+    CheckFinding, CheckPart, CheckSeverity, CheckSummary, FoundTransaction, RepairReport, RepairState, TableDamage,
+    TableToRepair, UnnamedFiles, UnreadableIntent,
+};
 pub use recovery::{RecoveredTable, Recovery, RecoveryOutcome};
 
 /// Whether a type's rows are nodes or edges.

@@ -315,6 +315,7 @@ async fn occupied(
     }
     let row = ready.base.table(table);
     CommitError::Occupied {
+        site: committer.site(ready.base.chain()),
         table: row.map_or_else(|| table.to_string(), |row| row.type_name.clone()),
         expected: staged.mark().uuid.clone(),
         found: by.uuid,
@@ -438,9 +439,12 @@ impl Interrupted {
             return Ok(Ok(RoundOutcome::Replayed(row)));
         }
         Ok(Err(match &self.cause {
-            CommitError::Occupied { table, expected, found } => {
-                CommitError::Occupied { table: table.clone(), expected: expected.clone(), found: found.clone() }
-            }
+            CommitError::Occupied { site, table, expected, found } => CommitError::Occupied {
+                site: site.clone(),
+                table: table.clone(),
+                expected: expected.clone(),
+                found: found.clone(),
+            },
             cause => CommitError::RolledBack { operation_id: self.intent.operation_id, reason: cause.reason() },
         }))
     }

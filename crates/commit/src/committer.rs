@@ -4,16 +4,17 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use omnigraph_catalog::{Catalog, Chain, RetiredRow};
-use omnigraph_types::{BranchId, BranchName, Clock, Failure, GraphName, Limits, OperationId};
+use omnigraph_types::{BranchId, BranchName, Clock, Failure, GraphName, Limits, OperationId, TableId};
 use tokio::time::Instant;
 
 use crate::branches::{self, BranchOutcome, BranchRequest, BranchSource};
 use crate::deletion::{self, GraphOutcome};
-use crate::error::CommitError;
+use crate::error::{CommitError, Site};
 use crate::failpoint::{FailPoint, FailPoints};
 use crate::gate::BranchGate;
 use crate::liveness::Liveness;
 use crate::operation::{self, OperationState};
+use crate::repair::{self, RepairOutcome, RepairRequest, RepairView};
 use crate::settle::{self, SettleReport};
 use crate::write::{self, WriteOutcome, WriteRequest, Writer};
 
@@ -72,6 +73,11 @@ impl Committer {
         &self.shared.options.graph_name
     }
 
+    /// The branch as a person is told of it.
+    pub(crate) fn site(&self, chain: &Chain) -> Site {
+        Site { graph: self.graph_name().clone(), branch: chain.name.clone() }
+    }
+
     pub(crate) fn liveness(&self) -> &Liveness {
         &self.shared.liveness
     }
@@ -97,6 +103,16 @@ impl Committer {
     /// Settles everything that is pending on a branch, by `deadline`.
     pub async fn settle(&self, chain: &Chain, deadline: Instant) -> Result<SettleReport, Failure> {
         settle::settle(self, chain, deadline).await.map_err(CommitError::into_failure)
+    }
+
+    /// What stands in the way on a branch and needs a person; of the chosen tables, or of all if none is chosen.
+    pub async fn preview_repair(&self, chain: &Chain, tables: &[TableId]) -> Result<RepairView, Failure> {
+        repair::preview(self, chain, tables).await.map_err(CommitError::into_failure)
+    }
+
+    /// Does what a preview showed and a person confirmed. `ReadSetChanged` if something else stands there by now.
+    pub async fn repair(&self, chain: &Chain, request: RepairRequest) -> Result<RepairOutcome, Failure> {
+        repair::repair(self, chain, request).await.map_err(CommitError::into_failure)
     }
 
     /// Creates a branch: a clone of `source` that nobody sees until main's registry names it.

@@ -28,9 +28,9 @@ pub enum Observation {
 pub enum PublishedBy {
     /// This attempt, as it planned.
     ThisAttempt,
-    /// This attempt's abort; some of its tables are still to be fenced.
+    /// This attempt's abort, or a repair that could not read its intent; some of its tables are still to be fenced.
     AbortUnsettled,
-    /// This attempt's abort; every table is fenced.
+    /// The same; every table is fenced.
     AbortSettled,
     /// Another attempt.
     Another,

@@ -2,12 +2,37 @@
 
 use omnigraph_catalog::CatalogError;
 use omnigraph_storage::{Certainty, StorageError};
-use omnigraph_types::{BranchName, CommitId, Effect, Failure, GraphVersion, OperationId, Phase, Problem, Retry};
+use omnigraph_types::{
+    BranchName, CommitId, Effect, Failure, GraphName, GraphVersion, OperationId, Phase, Problem, Retry, TableVersion,
+};
 use thiserror::Error;
 
 use crate::failpoint::{FailPoint, Injected};
 use crate::intent::Intent;
 use crate::token::TokenMismatch;
+
+/// A branch on which a person is needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Site {
+    pub(crate) graph: GraphName,
+    pub(crate) branch: BranchName,
+}
+
+impl Site {
+    /// The command that shows what stands in the way, and how to mend it.
+    pub(crate) fn way_out(&self) -> String {
+        repair_command(&self.graph, &self.branch)
+    }
+}
+
+/// The command that shows what stands in the way on a branch, and how to mend it.
+pub fn repair_command(graph: &GraphName, branch: &BranchName) -> String {
+    let option = match branch {
+        BranchName::Main => String::new(),
+        BranchName::Named(_) => format!(" --branch '{}'", branch.as_str().replace('\'', "'\\''")),
+    };
+    format!("omnigraph repair {graph}{option}")
+}
 
 /// An error of the write protocol.
 #[derive(Debug, Error)]
@@ -30,7 +55,7 @@ pub(crate) enum CommitError {
     #[error("operation {operation_id} was rolled back: {reason}")]
     RolledBack { operation_id: OperationId, reason: String },
     #[error("table {table} holds transaction {found} where {expected} belongs")]
-    Occupied { table: String, expected: String, found: String },
+    Occupied { site: Site, table: String, expected: String, found: String },
     /// An interrupted write could not be settled in time. `effect` speaks of the request that is told so.
     #[error("operation {operation_id} must be settled first: {reason}")]
     RecoveryRequired {
@@ -44,8 +69,17 @@ pub(crate) enum CommitError {
     /// A write that may have taken effect met something that does not let it tell.
     #[error("the write may have taken effect: {cause}")]
     InDoubt { cause: Box<CommitError> },
-    #[error("the intent of version {version} on branch {branch} cannot be read")]
-    IntentUnreadable { branch: BranchName, version: GraphVersion },
+    #[error("the intent of version {version} on branch {branch} cannot be read", branch = site.branch)]
+    IntentUnreadable { site: Site, version: GraphVersion },
+    /// What a person confirmed is not what is there.
+    #[error("what stands in the way on branch {branch} is not what was confirmed", branch = site.branch)]
+    ConfirmationOutdated { site: Site, confirmed: String, actual: String },
+    /// Nothing of what stands in the way can be mended from what is stored.
+    #[error("version {version} of table {table} is missing")]
+    VersionMissing { table: String, version: TableVersion },
+    /// A choice of tables where all are concerned.
+    #[error("an unreadable intent concerns every table of its branch")]
+    EveryTable { site: Site },
     #[error("an invariant does not hold: {expected}")]
     Violation { object: String, expected: String },
     #[error("the deadline passed before the write began to take effect")]
@@ -102,7 +136,7 @@ impl CommitError {
     /// Whether time cannot mend it: what is stored is not what it must be.
     pub(crate) fn is_lasting(&self) -> bool {
         match self {
-            Self::Violation { .. } | Self::IntentUnreadable { .. } => true,
+            Self::Violation { .. } | Self::IntentUnreadable { .. } | Self::VersionMissing { .. } => true,
             Self::Storage(error) | Self::Catalog(CatalogError::Storage(error)) => {
                 matches!(error, StorageError::Corrupt { .. } | StorageError::TableNotFound { .. })
             }
@@ -134,6 +168,10 @@ impl CommitError {
                 return Failure::new(problem, message).with_effect(effect);
             }
             Self::InDoubt { cause } => return cause.failure().with_effect(Effect::Unknown),
+            Self::Occupied { ref site, .. } | Self::IntentUnreadable { ref site, .. } => {
+                let ((problem, message), help) = (self.describe(), site.way_out());
+                return Failure::new(problem, message).with_help(help).with_source(self);
+            }
             Self::TaskLost => {
                 (Problem::Internal, "the write ended without an answer: ask for its operation".to_owned())
             }
@@ -176,22 +214,53 @@ impl CommitError {
                 Problem::OperationRolledBack { operation_id: *operation_id, reason: reason.clone() },
                 format!("operation {operation_id} was interrupted and undone ({reason}): send it again"),
             ),
-            Self::Occupied { table, expected, found } => (
+            Self::Occupied { site, table, expected, found } => (
                 Problem::TableOccupied { table: table.clone(), expected: expected.clone(), found: found.clone() },
                 format!(
-                    "table {table} holds a commit that is not the graph's own (transaction {found}, where {expected} belongs): \
-                     an operator must repair the table"
+                    "table {table} holds a commit that is not the graph's own (transaction {found}, where {expected} belongs), so \
+                     nothing can be written to it until `{}` has put it back; reads and other tables go on",
+                    site.way_out()
                 ),
             ),
-            Self::IntentUnreadable { branch, version } => (
+            Self::IntentUnreadable { site, version } => (
                 Problem::Corrupt {
-                    object: format!("the intent of version {version} on branch {branch}"),
+                    object: format!("the intent of version {version} on branch {}", site.branch),
                     expected: "an intent of format 1".to_owned(),
                 },
                 format!(
-                    "the intent of version {version} on branch {branch} cannot be read, so nothing can be written to the branch \
-                     until an operator repairs it; reads go on"
+                    "the intent of version {version} on branch {} cannot be read, so nothing can be written to the branch until \
+                     `{}` has taken it out of the way; reads go on",
+                    site.branch,
+                    site.way_out()
                 ),
+            ),
+            Self::ConfirmationOutdated { site, confirmed, actual } => (
+                Problem::ReadSetChanged {
+                    branch: site.branch.clone(),
+                    member: "repair".to_owned(),
+                    expected: confirmed.clone(),
+                    actual: actual.clone(),
+                },
+                format!(
+                    "what stands in the way on branch {} is not what was confirmed: look again with `{}`, and confirm what it \
+                     shows",
+                    site.branch,
+                    site.way_out()
+                ),
+            ),
+            Self::VersionMissing { table, version } => (
+                Problem::Corrupt {
+                    object: format!("version {version} of table {table}"),
+                    expected: "the version that the branch pins".to_owned(),
+                },
+                format!(
+                    "version {version} of table {table} is missing, and nothing that is stored can replace it: restore the files \
+                     of the table from a backup; other tables go on"
+                ),
+            ),
+            Self::EveryTable { site } => (
+                Problem::InvalidRequest { field: "types".to_owned() },
+                format!("the unreadable intent on branch {} concerns every table: name no types", site.branch),
             ),
             Self::Violation { object, expected } => (
                 Problem::InvariantViolation { object: object.clone(), expected: expected.clone() },

@@ -6,14 +6,14 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use omnigraph_catalog::{Catalog, Publication};
+use omnigraph_catalog::{Catalog, Publication, sha256_hex};
 use omnigraph_storage::{Certainty, ObjectPath, PutOutcome};
 use omnigraph_types::{AttemptId, BranchId, BranchName, GraphVersion, OperationId};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use crate::effect::Effect;
-use crate::error::CommitError;
+use crate::error::{CommitError, Site};
 use crate::token::Token;
 
 /// The format of a stored intent.
@@ -65,7 +65,34 @@ impl Intent {
 pub(crate) enum IntentSlot {
     Empty,
     Held { intent: Box<Intent>, etag: Option<String> },
-    Unreadable,
+    Unreadable(Unreadable),
+}
+
+impl IntentSlot {
+    /// The intent, if one that can be read is there.
+    pub(crate) fn held(&self) -> Option<&Intent> {
+        match self {
+            Self::Held { intent, .. } => Some(intent),
+            Self::Empty | Self::Unreadable(_) => None,
+        }
+    }
+}
+
+/// An object that stands where an intent belongs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The version that it is a ticket for.
+    pub version: GraphVersion,
+    /// SHA-256 of its bytes, in hexadecimal.
+    pub content: String,
+    /// The format that it names, if it is another program's: upgrading may be better than repairing.
+    pub format: Option<u32>,
+}
+
+/// The one field of an intent that every format has.
+#[derive(Deserialize)]
+struct Stamp {
+    format: u32,
 }
 
 /// What became of an attempt to take a ticket.
@@ -96,7 +123,11 @@ pub(crate) async fn read(
         |intent: &Intent| intent.format == INTENT_FORMAT && intent.branch_id == branch && intent.version() == version;
     match readable.filter(fits) {
         Some(intent) => Ok(IntentSlot::Held { intent: Box::new(intent), etag: object.etag }),
-        None => Ok(IntentSlot::Unreadable),
+        None => {
+            let stamp = serde_json::from_slice::<Stamp>(&object.bytes).ok();
+            let format = stamp.map(|stamp| stamp.format).filter(|format| *format != INTENT_FORMAT);
+            Ok(IntentSlot::Unreadable(Unreadable { version, content: sha256_hex(&object.bytes), format }))
+        }
     }
 }
 
@@ -146,8 +177,9 @@ async fn settle_existing(
     match read(catalog, intent.branch_id, intent.version()).await? {
         IntentSlot::Held { intent: found, .. } if found.attempt_id == intent.attempt_id => Ok(TicketOutcome::Taken),
         IntentSlot::Held { .. } | IntentSlot::Empty => Ok(TicketOutcome::Lost),
-        IntentSlot::Unreadable => {
-            Err(CommitError::IntentUnreadable { branch: branch.clone(), version: intent.version() })
+        IntentSlot::Unreadable(_) => {
+            let site = Site { graph: catalog.name().clone(), branch: branch.clone() };
+            Err(CommitError::IntentUnreadable { site, version: intent.version() })
         }
     }
 }

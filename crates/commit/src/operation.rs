@@ -84,7 +84,7 @@ pub(crate) async fn state(
                 },
             });
         }
-        IntentSlot::Unreadable => {
+        IntentSlot::Unreadable(_) => {
             return Ok(OperationState::InDoubt { reason: format!("the intent of version {version} cannot be read") });
         }
         IntentSlot::Held { .. } | IntentSlot::Empty => {}

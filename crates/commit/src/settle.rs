@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use futures::future::try_join_all;
 use omnigraph_catalog::{
-    Chain, PinChange, Precondition, Publication, PublicationKind, PublishOutcome, RecoveryRow, Snapshot,
-    TableTransition, UnsettledRow,
+    Chain, PinChange, PlannedTransactions, Precondition, Publication, PublicationKind, PublishOutcome, RecoveryRow,
+    Snapshot, TableTransition, UnsettledRow,
 };
 use omnigraph_storage::{CommitOutcome, Existence, TransactionKind, TransactionMark};
 use omnigraph_types::{AttemptId, BranchName, Effect as FailureEffect, GraphVersion, OperationId, Phase, TableVersion};
@@ -34,7 +34,7 @@ const ROUNDS_MAX: u32 = 64;
 const POLL_FIRST: Duration = Duration::from_millis(5);
 const POLL_LAST: Duration = Duration::from_millis(100);
 
-const SETTLE_POINTS: Points = Points {
+pub(crate) const SETTLE_POINTS: Points = Points {
     arm_before: FailPoint::SettleArmBefore,
     arm_after: FailPoint::SettleArmAfter,
     publish_before: FailPoint::SettlePublishBefore,
@@ -75,11 +75,8 @@ pub(crate) async fn settle(
         }
         match intent::read(committer.catalog(), newest.branch_id(), newest.version().next()).await? {
             IntentSlot::Empty => return Ok(report),
-            IntentSlot::Unreadable => {
-                return Err(CommitError::IntentUnreadable {
-                    branch: chain.name.clone(),
-                    version: newest.version().next(),
-                });
+            IntentSlot::Unreadable(found) => {
+                return Err(CommitError::IntentUnreadable { site: committer.site(chain), version: found.version });
             }
             IntentSlot::Held { intent, .. } => {
                 let (operation, version) = (intent.operation_id, intent.version());
@@ -114,8 +111,8 @@ pub(crate) async fn wait_for(
         let (intent, etag) = match intent::read(committer.catalog(), newest.branch_id(), version).await? {
             IntentSlot::Held { intent, etag } => (intent, etag),
             IntentSlot::Empty => return Ok(None),
-            IntentSlot::Unreadable => {
-                return Err(CommitError::IntentUnreadable { branch: chain.name.clone(), version });
+            IntentSlot::Unreadable(_) => {
+                return Err(CommitError::IntentUnreadable { site: committer.site(chain), version });
             }
         };
         let least = committer.limits().recovery_grace();
@@ -257,11 +254,12 @@ async fn slot_state(committer: &Committer, newest: &Snapshot, intent: &Intent) -
     })?;
     let by = if row.kind == PublicationKind::Retire {
         PublishedBy::Retirement
-    } else if row.attempt_id != intent.attempt_id {
-        PublishedBy::Another
-    } else if row.kind == intent.publication.kind {
+    } else if row.attempt_id == intent.attempt_id && row.kind == intent.publication.kind {
         PublishedBy::ThisAttempt
-    } else if newest.state().unsettled.iter().any(|row| row.attempt_id == intent.attempt_id) {
+    } else if row.attempt_id != intent.attempt_id && row.kind != PublicationKind::Repair {
+        PublishedBy::Another
+    } else if newest.state().unsettled.iter().any(|unsettled| unsettled.attempt_id == row.attempt_id) {
+        // By its own abort, or by a repair for which its intent could not be read.
         PublishedBy::AbortUnsettled
     } else {
         PublishedBy::AbortSettled
@@ -298,7 +296,7 @@ fn abort(committer: &Committer, intent: &Intent, observations: &[Observation]) -
         table: effect.table,
         tree: effect.tree.clone(),
         expected: effect.expected,
-        transactions: effect.transactions.clone(),
+        transactions: effect.planned(),
     };
     let made = observations.iter().filter(|seen| **seen == Observation::Ours).count();
     let reason = format!("interrupted with {made} of {} tables changed", intent.effects.len());
@@ -375,7 +373,7 @@ async fn plan_fences(
         let pinned =
             newest.table(row.table).filter(|table| table.tree_ref() == row.tree && table.version == row.expected);
         if let Some(table) = pinned {
-            match fence(committer, &row, &table.type_name).await {
+            match fence(committer, newest.chain(), &row, &table.type_name).await {
                 Ok(version) => {
                     plan.pins.push(PinChange {
                         table: row.table,
@@ -404,11 +402,21 @@ async fn plan_fences(
 }
 
 /// Writes a restore of the expected version behind the attempt's own entries, so that nothing of it can land any more.
-async fn fence(committer: &Committer, row: &UnsettledRow, type_name: &str) -> Result<TableVersion, CommitError> {
+async fn fence(
+    committer: &Committer,
+    chain: &Chain,
+    row: &UnsettledRow,
+    type_name: &str,
+) -> Result<TableVersion, CommitError> {
     let store = committer.catalog().store();
+    let expected = match &row.transactions {
+        PlannedTransactions::Listed(listed) => listed.join(" "),
+        PlannedTransactions::Confirmed { .. } => format!("a restore of version {}", row.expected),
+    };
     let occupied = |found: String| CommitError::Occupied {
+        site: committer.site(chain),
         table: type_name.to_owned(),
-        expected: row.transactions.join(" "),
+        expected: expected.clone(),
         found,
     };
     for _ in 0..ROUNDS_MAX {

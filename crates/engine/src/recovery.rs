@@ -73,7 +73,7 @@ fn info(snapshot: &Snapshot, row: &RecoveryRow) -> RecoveryInfo {
         writer: row.writer.clone(),
         actor: row.original_actor.clone(),
         outcome: match row.kind {
-            PublicationKind::Abort => RecoveryOutcome::RolledBack,
+            PublicationKind::Abort | PublicationKind::Repair => RecoveryOutcome::RolledBack,
             PublicationKind::Settle => RecoveryOutcome::Settled,
             PublicationKind::Commit
             | PublicationKind::BranchCreate

@@ -16,6 +16,7 @@ mod scan;
 mod store;
 mod table;
 mod tree;
+mod walk;
 
 pub use change::{StagedChange, TransactionInfo, TransactionKind, TransactionMark};
 pub use commit::CommitOutcome;
@@ -29,3 +30,4 @@ pub use scan::{BatchStream, Predicate, ScanOrder, ScanRequest};
 pub use store::{Durability, Store, StoreOptions};
 pub use table::{FragmentInfo, Table};
 pub use tree::{Existence, Pin, TreeRef};
+pub use walk::{ObjectStream, TableFile, TreeFile};

@@ -62,7 +62,7 @@ pub struct Store {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Inner {
     kind: StoreKind,
     root: String,
@@ -165,6 +165,18 @@ impl Store {
     /// What kind of store it is.
     pub fn kind(&self) -> StoreKind {
         self.inner.kind
+    }
+
+    /// The same store with caches of its own, which are empty: what is read through it is what the store holds.
+    pub fn with_empty_caches(&self, cache_bytes: u64) -> Store {
+        let cache_half = usize::try_from(cache_bytes / 2).unwrap_or(usize::MAX);
+        let session = Session::new(cache_half, cache_half, self.inner.session.store_registry());
+        let inner = Inner {
+            session: Arc::new(session),
+            exact: Arc::new(ExactCommits::of(self.inner.kind)),
+            ..self.inner.as_ref().clone()
+        };
+        Store { inner: Arc::new(inner) }
     }
 
     /// The root: an absolute path, or a URL.

@@ -162,7 +162,7 @@ pub enum Problem {
     ReadSetChanged {
         /// The branch.
         branch: BranchName,
-        /// What changed: `table:<Type>`, `schema` or `head`.
+        /// What changed: `table:<Type>`, `schema`, `head`, or `repair` where a repair was confirmed.
         member: String,
         /// What was captured.
         expected: String,
@@ -362,6 +362,8 @@ pub struct Failure {
     pub retry: Retry,
     /// How long to wait before a retry, where that helps.
     pub retry_after: Option<Duration>,
+    /// The command that a person runs next, where there is one.
+    pub help: Option<String>,
     /// For the log only.
     pub source: Option<Arc<dyn StdError + Send + Sync>>,
 }
@@ -371,12 +373,18 @@ impl Failure {
     pub fn new(problem: Problem, message: impl Into<String>) -> Self {
         let (effect, retry) = (problem.effect(), problem.retry());
         let retry_after = problem.retry_after();
-        Self { problem, message: message.into(), effect, retry, retry_after, source: None }
+        Self { problem, message: message.into(), effect, retry, retry_after, help: None, source: None }
     }
 
     /// Keeps the error that caused this one, for the log.
     pub fn with_source(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
         self.source = Some(Arc::new(source));
+        self
+    }
+
+    /// Names the command that a person runs next.
+    pub fn with_help(mut self, command: impl Into<String>) -> Self {
+        self.help = Some(command.into());
         self
     }
 

@@ -1,4 +1,4 @@
-//! `log`, `operation`, `recoveries` and `recover`: the grammar.
+//! `log`, `operation`, `recoveries`, `recover`, `check` and `repair`: the grammar.
 
 use clap::Args;
 use omnigraph_types::{BranchName, GraphName, OperationId};
@@ -52,4 +52,33 @@ pub(crate) struct RecoverArguments {
     /// The branch
     #[arg(long, default_value = "main")]
     pub(crate) branch: BranchName,
+}
+
+/// `check`
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// The graph
+    pub(crate) graph: GraphName,
+    /// Only this branch, and not the graph's files
+    #[arg(long)]
+    pub(crate) branch: Option<BranchName>,
+}
+
+/// `repair`
+#[derive(Debug, Args)]
+pub(crate) struct RepairArguments {
+    /// The graph
+    pub(crate) graph: GraphName,
+    /// The branch
+    #[arg(long, default_value = "main")]
+    pub(crate) branch: BranchName,
+    /// Only the table of this type; may be given several times
+    #[arg(long = "table", value_name = "TYPE")]
+    pub(crate) tables: Vec<String>,
+    /// Do what was shown with this confirmation; without it nothing is done
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) confirm: Option<String>,
+    /// Idempotency key, to send a confirmed repair again whose answer was lost
+    #[arg(long, value_name = "ULID", value_parser = parse_id::<OperationId>)]
+    pub(crate) operation_id: Option<OperationId>,
 }

@@ -3,6 +3,7 @@
 mod branches;
 mod faults;
 mod held_up;
+mod repairs;
 mod rounds;
 mod stores;
 mod world;

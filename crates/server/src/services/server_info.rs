@@ -7,7 +7,7 @@ use tonic::{Request, Response, Status, async_trait};
 use super::Api;
 
 /// Every feature that a client may ask about, whether it is on, and what it is.
-const FEATURES: [(&str, bool, &str); 10] = [
+const FEATURES: [(&str, bool, &str); 11] = [
     ("flight", true, "Bulk loads and reads over Arrow Flight on the same address"),
     ("flight_sql", false, "Flight SQL"),
     ("tls", false, "Encrypted connections"),
@@ -17,7 +17,8 @@ const FEATURES: [(&str, bool, &str); 10] = [
     ("mutations", false, "Mutation queries"),
     ("schema_changes", false, "Changes of a graph's schema"),
     ("loads_in_parts", false, "Loads whose parts are uploaded apart"),
-    ("maintenance", false, "Indexes, compaction, cleanup and repair by call"),
+    ("maintenance", false, "Indexes, compaction and cleanup by call"),
+    ("repair", true, "Repair of what needs a person, and checks of whole graphs"),
 ];
 
 #[async_trait]

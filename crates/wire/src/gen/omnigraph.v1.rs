@@ -328,7 +328,7 @@ pub struct ReadSetConflict {
     /// The branch's name.
     #[prost(string, tag = "1")]
     pub branch: ::prost::alloc::string::String,
-    /// What changed: `table:{type}`, `schema` or `head`.
+    /// What changed: `table:{type}`, `schema`, `head`, or `repair` where a repair was confirmed.
     #[prost(string, tag = "2")]
     pub member: ::prost::alloc::string::String,
     /// What the operation had read.
@@ -807,6 +807,8 @@ impl ::prost::Name for ObjectFault {
 /// * `retry`: `same_request` (send it again, with the same operation id), `after_reread` (read again, decide again, send a new request) or
 ///   `never`.
 ///
+/// Where a person has to run a command of `omnigraph` next, a `google.rpc.Help` tells it as the description of its only link.
+///
 /// Texts and lists in details are cut so that all trailers stay below 4 KiB; a total always tells how many there are.
 #[allow(clippy::all)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
@@ -882,8 +884,8 @@ pub enum ErrorReason {
     OperationIdReused = 25,
     /// The operation was interrupted and undone. Code ABORTED. Detail `OperationRolledBack`; metadata `operation_id`. Send it again.
     OperationRolledBack = 26,
-    /// A table holds a commit that is not the graph's own. Code FAILED_PRECONDITION with PreconditionFailure. Detail `TableOccupied`; metadata
-    /// `table`. The operator runs Repair.
+    /// A table holds a commit that is not the graph's own. Code FAILED_PRECONDITION with PreconditionFailure and Help. Detail `TableOccupied`;
+    /// metadata `table`. The operator runs Repair.
     TableOccupied = 27,
     /// The call or option is not offered. Code UNIMPLEMENTED; metadata `feature`. Do without.
     Unimplemented = 28,
@@ -898,7 +900,8 @@ pub enum ErrorReason {
     /// The graph is written in a format that the server does not serve. Code FAILED_PRECONDITION with PreconditionFailure; metadata `found`,
     /// `supported`. Use the server's version that fits, or export and import.
     StorageFormat = 33,
-    /// A stored object cannot be read as what it must be. Code DATA_LOSS. Detail `ObjectFault`; metadata `object`. The operator looks at it.
+    /// A stored object cannot be read as what it must be. Code DATA_LOSS, with Help where Repair can mend it. Detail `ObjectFault`; metadata
+    /// `object`. The operator looks at it.
     Corrupt = 34,
     /// A rule of the write protocol does not hold. Code DATA_LOSS. Detail `ObjectFault`; metadata `object`. The operator looks at it.
     InvariantViolation = 35,
@@ -6675,15 +6678,19 @@ pub struct RepairRequest {
     /// The branch's name.
     #[prost(string, tag = "2")]
     pub branch: ::prost::alloc::string::String,
-    /// Work only on these types. Empty is all.
+    /// Work only on these types. Empty is all. An unreadable intent concerns all types.
     #[prost(string, repeated, tag = "3")]
     pub types: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// Idempotency key. Minted if empty.
     #[prost(string, tag = "4")]
     pub operation_id: ::prost::alloc::string::String,
-    /// Tell what would be done and do nothing.
+    /// Tell what would be done and do nothing, also with a confirmation.
     #[prost(bool, tag = "5")]
     pub validate_only: bool,
+    /// The confirmation of an earlier answer: do what it told, or fail with READ_SET_CHANGED if something else is there by now. Empty: tell
+    /// and do nothing.
+    #[prost(string, tag = "6")]
+    pub confirmation: ::prost::alloc::string::String,
 }
 impl ::prost::Name for RepairRequest {
     const NAME: &'static str = "RepairRequest";
@@ -6693,6 +6700,129 @@ impl ::prost::Name for RepairRequest {
     }
     fn type_url() -> ::prost::alloc::string::String {
         "/omnigraph.v1.RepairRequest".into()
+    }
+}
+/// An object that stands where the intent of the next version belongs.
+#[allow(clippy::all)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UnreadableIntent {
+    /// The version of the branch's chain that it is a ticket for.
+    #[prost(uint64, tag = "1")]
+    pub graph_version: u64,
+    /// The format that it names, if another program wrote it: that program can read it.
+    #[prost(uint32, optional, tag = "2")]
+    pub format: ::core::option::Option<u32>,
+}
+impl ::prost::Name for UnreadableIntent {
+    const NAME: &'static str = "UnreadableIntent";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.UnreadableIntent".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/omnigraph.v1.UnreadableIntent".into()
+    }
+}
+/// A transaction behind the version that a branch pins.
+#[allow(clippy::all)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct FoundTransaction {
+    /// The version that it made.
+    #[prost(uint64, tag = "1")]
+    pub version: u64,
+    /// Its id.
+    #[prost(string, tag = "2")]
+    pub transaction: ::prost::alloc::string::String,
+    /// What it did, such as `append`.
+    #[prost(string, tag = "3")]
+    pub kind: ::prost::alloc::string::String,
+    /// Rows that it added, or removed where negative.
+    #[prost(sint64, tag = "4")]
+    pub rows_change: i64,
+    /// The operation, if an attempt of the graph made it.
+    #[prost(string, tag = "5")]
+    pub operation_id: ::prost::alloc::string::String,
+}
+impl ::prost::Name for FoundTransaction {
+    const NAME: &'static str = "FoundTransaction";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.FoundTransaction".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/omnigraph.v1.FoundTransaction".into()
+    }
+}
+/// A table that stands in the way of writes.
+#[allow(clippy::all)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct TableToRepair {
+    /// The type's name.
+    #[prost(string, tag = "1")]
+    pub r#type: ::prost::alloc::string::String,
+    /// The version that the branch pins, which is restored.
+    #[prost(uint64, tag = "2")]
+    pub pinned_version: u64,
+    /// The first transactions that are undone, oldest first.
+    #[prost(message, repeated, tag = "3")]
+    pub transactions: ::prost::alloc::vec::Vec<FoundTransaction>,
+    /// How many there are.
+    #[prost(uint64, tag = "4")]
+    pub transactions_total: u64,
+    /// Why the table cannot be repaired, if it cannot.
+    #[prost(enumeration = "TableDamage", tag = "5")]
+    pub damage: i32,
+    /// The version that is damaged.
+    #[prost(uint64, tag = "6")]
+    pub damaged_version: u64,
+}
+impl ::prost::Name for TableToRepair {
+    const NAME: &'static str = "TableToRepair";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.TableToRepair".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/omnigraph.v1.TableToRepair".into()
+    }
+}
+/// What stands in the way on a branch, and what was done about it.
+#[allow(clippy::all)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct RepairResult {
+    /// The operation's id.
+    #[prost(string, tag = "1")]
+    pub operation_id: ::prost::alloc::string::String,
+    /// How it came out.
+    #[prost(enumeration = "RepairState", tag = "2")]
+    pub state: i32,
+    /// The intent that cannot be read: its attempt is aborted, and every table of the branch put out of its reach.
+    #[prost(message, optional, tag = "3")]
+    pub intent: ::core::option::Option<UnreadableIntent>,
+    /// The tables.
+    #[prost(message, repeated, tag = "4")]
+    pub tables: ::prost::alloc::vec::Vec<TableToRepair>,
+    /// Further tables that are put out of the reach of the intent's owner, and keep their rows.
+    #[prost(uint64, tag = "5")]
+    pub tables_fenced: u64,
+    /// Confirms exactly this; empty unless the state is a preview.
+    #[prost(string, tag = "6")]
+    pub confirmation: ::prost::alloc::string::String,
+    /// The branch's version that was looked at; once done, the one that tells of it.
+    #[prost(uint64, tag = "7")]
+    pub graph_version: u64,
+    /// Types whose tables could not be put back: something new stands in their way, or their pinned version is damaged.
+    #[prost(string, repeated, tag = "8")]
+    pub types_left: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+impl ::prost::Name for RepairResult {
+    const NAME: &'static str = "RepairResult";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.RepairResult".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/omnigraph.v1.RepairResult".into()
     }
 }
 /// One message of the stream of Repair.
@@ -6714,7 +6844,7 @@ pub mod repair_response {
         Progress(super::MaintenanceProgress),
         /// The last message.
         #[prost(message, tag = "2")]
-        Result(super::MaintenanceResult),
+        Result(super::RepairResult),
     }
 }
 impl ::prost::Name for RepairResponse {
@@ -6725,6 +6855,426 @@ impl ::prost::Name for RepairResponse {
     }
     fn type_url() -> ::prost::alloc::string::String {
         "/omnigraph.v1.RepairResponse".into()
+    }
+}
+/// Request of CheckGraph.
+#[allow(clippy::all)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CheckGraphRequest {
+    /// The graph's name.
+    #[prost(string, tag = "1")]
+    pub graph: ::prost::alloc::string::String,
+    /// The branch's name. Empty: every branch, and the files of the graph.
+    #[prost(string, tag = "2")]
+    pub branch: ::prost::alloc::string::String,
+}
+impl ::prost::Name for CheckGraphRequest {
+    const NAME: &'static str = "CheckGraphRequest";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.CheckGraphRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/omnigraph.v1.CheckGraphRequest".into()
+    }
+}
+/// One finding.
+#[allow(clippy::all)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CheckFinding {
+    /// Who mends it.
+    #[prost(enumeration = "CheckSeverity", tag = "1")]
+    pub severity: i32,
+    /// What it is about.
+    #[prost(enumeration = "CheckKind", tag = "2")]
+    pub kind: i32,
+    /// The branch's name; empty where no branch is concerned more than another.
+    #[prost(string, tag = "3")]
+    pub branch: ::prost::alloc::string::String,
+    /// The type's name; empty where no type is.
+    #[prost(string, tag = "4")]
+    pub r#type: ::prost::alloc::string::String,
+    /// What was found, for people.
+    #[prost(string, tag = "5")]
+    pub message: ::prost::alloc::string::String,
+    /// The way out, for people; often a command.
+    #[prost(string, tag = "6")]
+    pub next: ::prost::alloc::string::String,
+}
+impl ::prost::Name for CheckFinding {
+    const NAME: &'static str = "CheckFinding";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.CheckFinding".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/omnigraph.v1.CheckFinding".into()
+    }
+}
+/// How many files of one kind and age nothing names. They take space and do no harm.
+#[allow(clippy::all)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UnnamedFiles {
+    /// The kind.
+    #[prost(enumeration = "UnnamedKind", tag = "1")]
+    pub kind: i32,
+    /// The age.
+    #[prost(enumeration = "FileAge", tag = "2")]
+    pub age: i32,
+    /// Files.
+    #[prost(uint64, tag = "3")]
+    pub files: u64,
+    /// Their bytes.
+    #[prost(uint64, tag = "4")]
+    pub bytes: u64,
+}
+impl ::prost::Name for UnnamedFiles {
+    const NAME: &'static str = "UnnamedFiles";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.UnnamedFiles".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/omnigraph.v1.UnnamedFiles".into()
+    }
+}
+/// What a check looked at and found.
+#[allow(clippy::all)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CheckSummary {
+    /// Branches looked at.
+    #[prost(uint64, tag = "1")]
+    pub branches: u64,
+    /// Versions of branches that were read.
+    #[prost(uint64, tag = "2")]
+    pub graph_versions: u64,
+    /// Versions of tables that were read.
+    #[prost(uint64, tag = "3")]
+    pub table_versions: u64,
+    /// Findings that mend themselves.
+    #[prost(uint64, tag = "4")]
+    pub mends_itself: u64,
+    /// Findings that need a person.
+    #[prost(uint64, tag = "5")]
+    pub needs_person: u64,
+    /// Files that nothing names, by kind and age; only where the whole graph was asked for.
+    #[prost(message, repeated, tag = "6")]
+    pub unnamed: ::prost::alloc::vec::Vec<UnnamedFiles>,
+    /// Types whose data files were not accounted for, because too many versions name files of theirs.
+    #[prost(string, repeated, tag = "7")]
+    pub not_accounted: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+impl ::prost::Name for CheckSummary {
+    const NAME: &'static str = "CheckSummary";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.CheckSummary".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/omnigraph.v1.CheckSummary".into()
+    }
+}
+/// One message of the stream of CheckGraph.
+#[allow(clippy::all)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CheckGraphResponse {
+    /// The part.
+    #[prost(oneof = "check_graph_response::Part", tags = "1, 2, 3")]
+    pub part: ::core::option::Option<check_graph_response::Part>,
+}
+/// Nested message and enum types in `CheckGraphResponse`.
+pub mod check_graph_response {
+    /// The part.
+    #[allow(clippy::all)]
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Part {
+        /// Every message but the last, among findings.
+        #[prost(message, tag = "1")]
+        Progress(super::MaintenanceProgress),
+        /// A finding.
+        #[prost(message, tag = "2")]
+        Finding(super::CheckFinding),
+        /// The last message.
+        #[prost(message, tag = "3")]
+        Summary(super::CheckSummary),
+    }
+}
+impl ::prost::Name for CheckGraphResponse {
+    const NAME: &'static str = "CheckGraphResponse";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.CheckGraphResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/omnigraph.v1.CheckGraphResponse".into()
+    }
+}
+/// How a repair came out.
+#[allow(clippy::all)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum RepairState {
+    /// Not set.
+    Unspecified = 0,
+    /// Nothing stands in the way.
+    Nothing = 1,
+    /// Something stands in the way, and nothing was done: send the confirmation to have it done.
+    Preview = 2,
+    /// What was confirmed is done.
+    Done = 3,
+    /// What stands in the way cannot be mended from what is stored: restore it from a backup.
+    Impossible = 4,
+}
+impl RepairState {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "REPAIR_STATE_UNSPECIFIED",
+            Self::Nothing => "REPAIR_STATE_NOTHING",
+            Self::Preview => "REPAIR_STATE_PREVIEW",
+            Self::Done => "REPAIR_STATE_DONE",
+            Self::Impossible => "REPAIR_STATE_IMPOSSIBLE",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "REPAIR_STATE_UNSPECIFIED" => Some(Self::Unspecified),
+            "REPAIR_STATE_NOTHING" => Some(Self::Nothing),
+            "REPAIR_STATE_PREVIEW" => Some(Self::Preview),
+            "REPAIR_STATE_DONE" => Some(Self::Done),
+            "REPAIR_STATE_IMPOSSIBLE" => Some(Self::Impossible),
+            _ => None,
+        }
+    }
+}
+/// What is wrong with a version that no repair brings back.
+#[allow(clippy::all)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum TableDamage {
+    /// Nothing.
+    Unspecified = 0,
+    /// It is missing.
+    Missing = 1,
+    /// It cannot be read.
+    Unreadable = 2,
+    /// More versions than can be looked at follow the pinned one.
+    TooMany = 3,
+}
+impl TableDamage {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "TABLE_DAMAGE_UNSPECIFIED",
+            Self::Missing => "TABLE_DAMAGE_MISSING",
+            Self::Unreadable => "TABLE_DAMAGE_UNREADABLE",
+            Self::TooMany => "TABLE_DAMAGE_TOO_MANY",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "TABLE_DAMAGE_UNSPECIFIED" => Some(Self::Unspecified),
+            "TABLE_DAMAGE_MISSING" => Some(Self::Missing),
+            "TABLE_DAMAGE_UNREADABLE" => Some(Self::Unreadable),
+            "TABLE_DAMAGE_TOO_MANY" => Some(Self::TooMany),
+            _ => None,
+        }
+    }
+}
+/// Who mends a finding.
+#[allow(clippy::all)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum CheckSeverity {
+    /// Not set.
+    Unspecified = 0,
+    /// The next write, or the server within its interval of recovery.
+    MendsItself = 1,
+    /// A person.
+    NeedsPerson = 2,
+}
+impl CheckSeverity {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "CHECK_SEVERITY_UNSPECIFIED",
+            Self::MendsItself => "CHECK_SEVERITY_MENDS_ITSELF",
+            Self::NeedsPerson => "CHECK_SEVERITY_NEEDS_PERSON",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "CHECK_SEVERITY_UNSPECIFIED" => Some(Self::Unspecified),
+            "CHECK_SEVERITY_MENDS_ITSELF" => Some(Self::MendsItself),
+            "CHECK_SEVERITY_NEEDS_PERSON" => Some(Self::NeedsPerson),
+            _ => None,
+        }
+    }
+}
+/// What a finding is about.
+#[allow(clippy::all)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum CheckKind {
+    /// Not set.
+    Unspecified = 0,
+    /// A write is under way, or was interrupted.
+    PendingWrite = 1,
+    /// A table that an undone write could still touch.
+    UnsettledTable = 2,
+    /// A table whose head is ahead of its pin, by entries that settling explains.
+    TableAhead = 3,
+    /// A branch that is removed and still registered.
+    RemovedBranch = 4,
+    /// An intent that cannot be read.
+    UnreadableIntent = 5,
+    /// A table with commits that are not the graph's own.
+    OccupiedTable = 6,
+    /// A table version that a commit names and that is missing or cannot be read.
+    DamagedTable = 7,
+    /// A version of a branch that cannot be read.
+    UnreadableVersion = 8,
+    /// A schema's contract that cannot be read.
+    UnreadableContract = 9,
+    /// Data files that table versions name and that are missing.
+    MissingFiles = 10,
+}
+impl CheckKind {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "CHECK_KIND_UNSPECIFIED",
+            Self::PendingWrite => "CHECK_KIND_PENDING_WRITE",
+            Self::UnsettledTable => "CHECK_KIND_UNSETTLED_TABLE",
+            Self::TableAhead => "CHECK_KIND_TABLE_AHEAD",
+            Self::RemovedBranch => "CHECK_KIND_REMOVED_BRANCH",
+            Self::UnreadableIntent => "CHECK_KIND_UNREADABLE_INTENT",
+            Self::OccupiedTable => "CHECK_KIND_OCCUPIED_TABLE",
+            Self::DamagedTable => "CHECK_KIND_DAMAGED_TABLE",
+            Self::UnreadableVersion => "CHECK_KIND_UNREADABLE_VERSION",
+            Self::UnreadableContract => "CHECK_KIND_UNREADABLE_CONTRACT",
+            Self::MissingFiles => "CHECK_KIND_MISSING_FILES",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "CHECK_KIND_UNSPECIFIED" => Some(Self::Unspecified),
+            "CHECK_KIND_PENDING_WRITE" => Some(Self::PendingWrite),
+            "CHECK_KIND_UNSETTLED_TABLE" => Some(Self::UnsettledTable),
+            "CHECK_KIND_TABLE_AHEAD" => Some(Self::TableAhead),
+            "CHECK_KIND_REMOVED_BRANCH" => Some(Self::RemovedBranch),
+            "CHECK_KIND_UNREADABLE_INTENT" => Some(Self::UnreadableIntent),
+            "CHECK_KIND_OCCUPIED_TABLE" => Some(Self::OccupiedTable),
+            "CHECK_KIND_DAMAGED_TABLE" => Some(Self::DamagedTable),
+            "CHECK_KIND_UNREADABLE_VERSION" => Some(Self::UnreadableVersion),
+            "CHECK_KIND_UNREADABLE_CONTRACT" => Some(Self::UnreadableContract),
+            "CHECK_KIND_MISSING_FILES" => Some(Self::MissingFiles),
+            _ => None,
+        }
+    }
+}
+/// What kind of file nothing names.
+#[allow(clippy::all)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum UnnamedKind {
+    /// Not set.
+    Unspecified = 0,
+    /// Data files that no version names which a commit names.
+    Data = 1,
+    /// Versions of tables that no commit names.
+    TableVersion = 2,
+    /// Files of branches' versions that no version names.
+    State = 3,
+    /// Intents of versions that are published.
+    Intent = 4,
+    /// Files in trees and chains that no commit and no branch names.
+    Tree = 5,
+}
+impl UnnamedKind {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "UNNAMED_KIND_UNSPECIFIED",
+            Self::Data => "UNNAMED_KIND_DATA",
+            Self::TableVersion => "UNNAMED_KIND_TABLE_VERSION",
+            Self::State => "UNNAMED_KIND_STATE",
+            Self::Intent => "UNNAMED_KIND_INTENT",
+            Self::Tree => "UNNAMED_KIND_TREE",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "UNNAMED_KIND_UNSPECIFIED" => Some(Self::Unspecified),
+            "UNNAMED_KIND_DATA" => Some(Self::Data),
+            "UNNAMED_KIND_TABLE_VERSION" => Some(Self::TableVersion),
+            "UNNAMED_KIND_STATE" => Some(Self::State),
+            "UNNAMED_KIND_INTENT" => Some(Self::Intent),
+            "UNNAMED_KIND_TREE" => Some(Self::Tree),
+            _ => None,
+        }
+    }
+}
+/// How long ago a file was last written, by the store's time.
+#[allow(clippy::all)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum FileAge {
+    /// Not set.
+    Unspecified = 0,
+    /// Within the last hour: a write that is under way may still come to name it.
+    Hour = 1,
+    /// Within the last day.
+    Day = 2,
+    /// Within the last week.
+    Week = 3,
+    /// Earlier.
+    Older = 4,
+}
+impl FileAge {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "FILE_AGE_UNSPECIFIED",
+            Self::Hour => "FILE_AGE_HOUR",
+            Self::Day => "FILE_AGE_DAY",
+            Self::Week => "FILE_AGE_WEEK",
+            Self::Older => "FILE_AGE_OLDER",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "FILE_AGE_UNSPECIFIED" => Some(Self::Unspecified),
+            "FILE_AGE_HOUR" => Some(Self::Hour),
+            "FILE_AGE_DAY" => Some(Self::Day),
+            "FILE_AGE_WEEK" => Some(Self::Week),
+            "FILE_AGE_OLDER" => Some(Self::Older),
+            _ => None,
+        }
     }
 }
 /// Generated client implementations.
@@ -6896,7 +7446,8 @@ pub mod maintenance_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.MaintenanceService", "Cleanup"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Takes a table out of the way of a foreign commit, or a branch out of the way of an unreadable intent.
+        /// Takes out of the way what no write and no recovery can: commits of a table that are not the graph's own, and an intent that cannot be
+        /// read. Without a confirmation it tells what stands in the way and what it would do, and does nothing.
         pub async fn repair(
             &mut self,
             request: impl tonic::IntoRequest<super::RepairRequest>,
@@ -6919,6 +7470,34 @@ pub mod maintenance_service_client {
             let mut req = request.into_request();
             req.extensions_mut()
                 .insert(GrpcMethod::new("omnigraph.v1.MaintenanceService", "Repair"));
+            self.inner.server_streaming(req, path, codec).await
+        }
+        /// Looks a graph over and changes nothing: pins against tables, pending writes, objects that cannot be read, files that nothing names.
+        /// Findings come as they are found; the last message is the summary.
+        pub async fn check_graph(
+            &mut self,
+            request: impl tonic::IntoRequest<super::CheckGraphRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::CheckGraphResponse>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/omnigraph.v1.MaintenanceService/CheckGraph",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("omnigraph.v1.MaintenanceService", "CheckGraph"),
+                );
             self.inner.server_streaming(req, path, codec).await
         }
     }
@@ -6978,11 +7557,24 @@ pub mod maintenance_service_server {
             >
             + std::marker::Send
             + 'static;
-        /// Takes a table out of the way of a foreign commit, or a branch out of the way of an unreadable intent.
+        /// Takes out of the way what no write and no recovery can: commits of a table that are not the graph's own, and an intent that cannot be
+        /// read. Without a confirmation it tells what stands in the way and what it would do, and does nothing.
         async fn repair(
             &self,
             request: tonic::Request<super::RepairRequest>,
         ) -> std::result::Result<tonic::Response<Self::RepairStream>, tonic::Status>;
+        /// Server streaming response type for the CheckGraph method.
+        type CheckGraphStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::CheckGraphResponse, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// Looks a graph over and changes nothing: pins against tables, pending writes, objects that cannot be read, files that nothing names.
+        /// Findings come as they are found; the last message is the summary.
+        async fn check_graph(
+            &self,
+            request: tonic::Request<super::CheckGraphRequest>,
+        ) -> std::result::Result<tonic::Response<Self::CheckGraphStream>, tonic::Status>;
     }
     /// Work that changes no row: each call streams its progress, and its last message is the result.
     #[derive(Debug)]
@@ -7231,6 +7823,53 @@ pub mod maintenance_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = RepairSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.server_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/omnigraph.v1.MaintenanceService/CheckGraph" => {
+                    #[allow(non_camel_case_types)]
+                    struct CheckGraphSvc<T: MaintenanceService>(pub Arc<T>);
+                    impl<
+                        T: MaintenanceService,
+                    > tonic::server::ServerStreamingService<super::CheckGraphRequest>
+                    for CheckGraphSvc<T> {
+                        type Response = super::CheckGraphResponse;
+                        type ResponseStream = T::CheckGraphStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::CheckGraphRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as MaintenanceService>::check_graph(&inner, request)
+                                    .await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = CheckGraphSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -40,6 +40,8 @@ pub fn from_rpc_status(status: &rpc::Status) -> Failure {
         .find::<rpc::RetryInfo>()
         .and_then(|info| info.retry_delay)
         .and_then(|delay| Duration::try_from(delay).ok());
+    failure.help =
+        details.find::<rpc::Help>().and_then(|help| help.links.into_iter().next()).map(|link| link.description);
     failure
 }
 

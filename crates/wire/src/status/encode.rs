@@ -29,6 +29,11 @@ pub(super) fn encode(failure: &Failure, bounds: Bounds) -> Fitted {
         details.push(pack(&rpc::RetryInfo { retry_delay: prost_types::Duration::try_from(delay).ok() }));
     }
     details.extend(parts.standard);
+    // Half a command would be worse than none.
+    if let Some(command) = failure.help.as_ref().filter(|command| command.len() <= bounds.text_bytes) {
+        let link = rpc::help::Link { description: command.clone(), url: String::new() };
+        details.push(pack(&rpc::Help { links: vec![link] }));
+    }
     Fitted { code, reason: detail::reason_name(reason), status: rpc::Status { code: code as i32, message, details } }
 }
 

@@ -106,6 +106,7 @@ fn every_problem_round_trips_with_its_effect_and_retry() {
         ] {
             let mut failure = Failure::new(problem.clone(), "airport \"OSL\": 100% wrong – ✈");
             (failure.effect, failure.retry, failure.retry_after) = (effect, retry, retry_after);
+            failure.help = retry_after.map(|_| "omnigraph repair airline".to_owned());
             let status = to_status(&failure);
             let mut headers = http::HeaderMap::new();
             status.add_header(&mut headers).unwrap();
@@ -114,6 +115,7 @@ fn every_problem_round_trips_with_its_effect_and_retry() {
             assert_eq!(decoded.problem, failure.problem);
             assert_eq!(decoded.message, failure.message);
             assert_eq!((decoded.effect, decoded.retry, decoded.retry_after), (effect, retry, retry_after));
+            assert_eq!(decoded.help, failure.help);
             assert_eq!(from_rpc_status(&to_rpc_status(&failure)).problem, failure.problem);
             let info = error_info(&status);
             assert_eq!(info.domain, "omnigraph");
@@ -230,6 +232,7 @@ proptest! {
         for problem in problems(&text, &branch, items) {
             let mut failure = Failure::new(problem, message.clone());
             failure.retry_after = Some(Duration::from_secs(1));
+            failure.help = Some(format!("omnigraph repair g --branch '{text}'"));
             let status = to_status(&failure);
             assert!(trailer_bytes(&status) < TRAILERS_BYTES_MAX, "{}", trailer_bytes(&status));
             assert!(status.message().len() <= 1024);

@@ -4,6 +4,7 @@ mod branches;
 mod cli;
 mod errors;
 mod python;
+mod repair;
 mod resend;
 mod stores;
 mod streams;

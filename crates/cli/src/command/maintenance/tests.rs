@@ -1,0 +1,103 @@
+use omnigraph_client::UnreadableIntent;
+use omnigraph_types::{GraphVersion, TableVersion};
+
+use super::*;
+
+fn preview() -> (Repair, RepairReport) {
+    let branch: BranchName = "it's".parse().unwrap();
+    let repair = Repair { types: vec!["Airport".to_owned()], ..Repair::preview("airline".parse().unwrap(), branch) };
+    let found = FoundTransaction {
+        version: TableVersion(7),
+        transaction: "5d2f".to_owned(),
+        kind: "append".to_owned(),
+        rows_change: 1,
+        operation_id: None,
+    };
+    let table = TableToRepair {
+        type_name: "Airport".to_owned(),
+        pinned: TableVersion(6),
+        transactions: vec![found],
+        transactions_total: 3,
+        damage: None,
+    };
+    let report = RepairReport {
+        operation_id: repair.operation_id,
+        state: RepairState::Preview,
+        intent: None,
+        tables: vec![table],
+        tables_fenced: 0,
+        confirmation: Some("0123456789abcdef".to_owned()),
+        version: GraphVersion(8),
+        types_left: Vec::new(),
+    };
+    (repair, report)
+}
+
+#[test]
+fn preview_tells_what_would_be_lost_and_the_command_that_does_it() {
+    let (repair, report) = preview();
+    assert_eq!(
+        repair_text(&repair, &report),
+        "Airport: transaction 5d2f (append, 1 row more) at version 7 would be undone by a restore of version 6\n\
+         Airport: and 2 more transactions, undone too\n\
+         nothing was done; to do exactly this:\n  \
+         omnigraph repair airline --branch 'it'\\''s' --table 'Airport' --confirm 0123456789abcdef\n"
+    );
+}
+
+#[test]
+fn finished_repair_of_an_intent_tells_what_was_done_and_what_is_left() {
+    let (repair, report) = preview();
+    let report = RepairReport {
+        state: RepairState::Done,
+        intent: Some(UnreadableIntent { version: GraphVersion(9), format: Some(2) }),
+        tables: Vec::new(),
+        tables_fenced: 2,
+        confirmation: None,
+        version: GraphVersion(9),
+        types_left: vec!["Route".to_owned()],
+        ..report
+    };
+    assert_eq!(
+        repair_text(&repair, &report),
+        "the intent of version 9 on branch it's cannot be read: its write is undone\n  \
+         a program of storage format 2 wrote it: that program can settle it instead\n\
+         further tables: 2, which are put out of reach of that write and keep their rows\n\
+         Route: still in the way: something new stands there, or its version is damaged\n\
+         done: version 9 of branch it's tells of it\n"
+    );
+}
+
+#[test]
+fn table_whose_version_is_missing_is_told_with_the_way_out() {
+    let (repair, mut report) = preview();
+    report.state = RepairState::Impossible;
+    report.confirmation = None;
+    report.tables[0].transactions.clear();
+    report.tables[0].transactions_total = 0;
+    report.tables[0].damage = Some((TableVersion(6), TableDamage::Missing));
+    let text = repair_text(&repair, &report);
+    assert!(text.starts_with("Airport: version 6 is missing\n"), "{text}");
+    assert!(text.contains("from a backup"), "{text}");
+}
+
+#[test]
+fn summary_tells_the_verdict_first_and_counts_what_nothing_names() {
+    let unnamed = UnnamedFiles { kind: "data".to_owned(), age: "older".to_owned(), files: 1_200, bytes: 5 };
+    let summary = CheckSummary {
+        branches: 1,
+        graph_versions: 9,
+        table_versions: 8,
+        mends_itself: 1,
+        needs_person: 1_500,
+        unnamed: vec![unnamed],
+        not_accounted: vec!["Route".to_owned()],
+    };
+    assert_eq!(
+        summary_text(1_000, &summary),
+        "findings that need a person: 1,500; that mend themselves: 1\n501 more findings are not shown\n\
+         looked at: branches 1, their versions 9, versions of tables 8\n\
+         named by nothing: data files 1,200, 5 bytes, written earlier than a week ago\n\
+         data files not accounted for, too many versions: Route\n"
+    );
+}

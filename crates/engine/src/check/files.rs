@@ -1,0 +1,253 @@
+//! Which files nothing names: counted by kind and age, never listed.
+//!
+//! What is accounted for are data files, table versions, files of branches' versions, intents, and whole trees that nothing names.
+//! Transactions, indexes and contracts are not. One table at a time; a set of 64-bit hashes stands for its files, so that two files of one
+//! hash would hide each other, once in some billions of files.
+
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{Hash, Hasher};
+
+use futures::{StreamExt, TryStreamExt, stream};
+use omnigraph_catalog::Snapshot;
+use omnigraph_storage::{ObjectMeta, ObjectPath, Pin, StorageError, Table, TableFile, TreeFile, TreeRef};
+use omnigraph_types::{BranchId, TableId, TableVersion, TreeId};
+
+use super::history::is_state;
+use super::{CONCURRENCY, CheckFinding, CheckKind, Checker, FileAge, Stopped, UnnamedFiles, UnnamedKind};
+
+/// Most versions of one table that are opened to learn the files they name.
+const VERSIONS_OPENED_MAX: usize = 5_000;
+/// Most files of one table that are accounted for.
+const FILES_MAX: usize = 4_000_000;
+/// Bounds of the ages, in milliseconds.
+const HOUR_MS: i64 = 60 * 60 * 1_000;
+const DAY_MS: i64 = 24 * HOUR_MS;
+const WEEK_MS: i64 = 7 * DAY_MS;
+
+/// What all versions of all branches name.
+pub(super) struct Accounts {
+    tables: BTreeMap<TableId, Named>,
+    states: HashSet<u64>,
+    chains: HashSet<TreeId>,
+    newest: HashMap<BranchId, TableVersion>,
+    contracts: HashSet<String>,
+}
+
+/// What commits name of one table.
+struct Named {
+    type_name: String,
+    path: ObjectPath,
+    trees: HashMap<Option<TreeId>, BTreeSet<TableVersion>>,
+}
+
+impl Accounts {
+    pub(super) fn new(registry: &Snapshot) -> Self {
+        Self {
+            tables: BTreeMap::new(),
+            states: HashSet::new(),
+            chains: registry.state().branches.values().map(|row| row.chain).collect(),
+            newest: HashMap::new(),
+            contracts: HashSet::new(),
+        }
+    }
+
+    /// The newest version of a branch.
+    pub(super) fn published(&mut self, branch: BranchId, newest: Option<TableVersion>) {
+        self.newest.extend(newest.map(|newest| (branch, newest)));
+    }
+
+    /// What one version of a branch names.
+    pub(super) fn enter(&mut self, snapshot: &Snapshot, manifest: &Table) {
+        self.states.extend(manifest.named_files().map(|path| hash(&path)));
+        for row in snapshot.tables() {
+            let named = self.tables.entry(row.id).or_insert_with(|| Named {
+                type_name: row.type_name.clone(),
+                path: row.path.clone(),
+                trees: HashMap::new(),
+            });
+            named.trees.entry(row.tree).or_default().insert(row.version);
+        }
+    }
+
+    /// Whether a contract was not named before.
+    pub(super) fn is_first_use(&mut self, hash: &str) -> bool {
+        self.contracts.insert(hash.to_owned())
+    }
+}
+
+impl Named {
+    /// Whether a version is one that commits name, or the one that its tree began with.
+    fn names(&self, tree: Option<TreeId>, version: TableVersion) -> bool {
+        let Some(versions) = self.trees.get(&tree) else { return false };
+        let began_at = versions.first().filter(|_| tree.is_some());
+        versions.contains(&version) || began_at.is_some_and(|first| version.next() == *first)
+    }
+}
+
+fn hash(path: &ObjectPath) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.as_str().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Counts by kind and age.
+#[derive(Default)]
+struct Counts(BTreeMap<(UnnamedKind, FileAge), (u64, u64)>);
+
+impl Counts {
+    fn add(&mut self, kind: UnnamedKind, meta: &ObjectMeta, now_ms: i64) {
+        let age = match now_ms.saturating_sub(meta.last_modified_ms) {
+            ..HOUR_MS => FileAge::Hour,
+            ..DAY_MS => FileAge::Day,
+            ..WEEK_MS => FileAge::Week,
+            _ => FileAge::Older,
+        };
+        let (files, bytes) = self.0.entry((kind, age)).or_default();
+        *files += 1;
+        *bytes += meta.size;
+    }
+
+    fn told(self) -> Vec<UnnamedFiles> {
+        let told = |((kind, age), (files, bytes))| UnnamedFiles { kind, age, files, bytes };
+        self.0.into_iter().map(told).collect()
+    }
+}
+
+impl Checker {
+    /// Walks the graph's folder and counts what nothing names.
+    pub(super) async fn files(&mut self, accounts: &mut Accounts) -> Result<(), Stopped> {
+        let mut counts = Counts::default();
+        let now_ms = i64::try_from(self.catalog.clock().wall_ms()).unwrap_or(i64::MAX);
+        let (mut done, total) = (0, accounts.tables.len() as u64);
+        for named in std::mem::take(&mut accounts.tables).into_values() {
+            self.progress(format!("files of {}", named.type_name), done, total).await?;
+            self.table_files(&named, &mut counts, now_ms).await?;
+            done += 1;
+        }
+        self.state_files(accounts, &mut counts, now_ms).await?;
+        self.intents(accounts, &mut counts, now_ms).await?;
+        self.summary.unnamed = counts.told();
+        Ok(())
+    }
+
+    async fn table_files(&mut self, named: &Named, counts: &mut Counts, now_ms: i64) -> Result<(), Stopped> {
+        let mut files = self.named_files(named).await?;
+        let store = self.catalog.store().clone();
+        let mut objects = store.walk(&named.path);
+        while let Some(meta) = objects.try_next().await? {
+            let Some(place) = TreeFile::of(&named.path, &meta.path) else { continue };
+            if !named.trees.contains_key(&place.tree) {
+                counts.add(UnnamedKind::Tree, &meta, now_ms);
+                continue;
+            }
+            match place.file {
+                TableFile::Version(version) if !named.names(place.tree, version) => {
+                    counts.add(UnnamedKind::TableVersion, &meta, now_ms);
+                }
+                TableFile::Data => match files.as_mut().map(|files| files.get_mut(&hash(&meta.path))) {
+                    Some(Some(seen)) => *seen = true,
+                    Some(None) => counts.add(UnnamedKind::Data, &meta, now_ms),
+                    None => {}
+                },
+                TableFile::Version(_) | TableFile::Other => {}
+            }
+        }
+        let missing = files.map_or(0, |files| files.values().filter(|seen| !**seen).count());
+        if missing == 0 {
+            return Ok(());
+        }
+        self.tell(CheckFinding {
+            kind: CheckKind::MissingFiles,
+            branch: None,
+            type_name: Some(named.type_name.clone()),
+            message: format!("{missing} data files that commits name are missing"),
+            next: "restore the files of the table from a backup; reads that need none of them go on".to_owned(),
+        })
+        .await
+    }
+
+    /// The files that versions named by commits name, none of them seen yet; none if there are too many.
+    async fn named_files(&mut self, named: &Named) -> Result<Option<HashMap<u64, bool>>, Stopped> {
+        let pins: Vec<_> =
+            named.trees.iter().flat_map(|(tree, versions)| versions.iter().map(|version| (*tree, *version))).collect();
+        if pins.len() > VERSIONS_OPENED_MAX {
+            self.summary.not_accounted.push(named.type_name.clone());
+            return Ok(None);
+        }
+        let (store, path) = (self.catalog.store().clone(), named.path.clone());
+        let opened = stream::iter(pins).map(move |(tree, version)| {
+            let (store, pin) = (store.clone(), TreeRef { path: path.clone(), tree }.at(version));
+            async move {
+                let table = store.open_table(&pin).await;
+                (pin, table)
+            }
+        });
+        let mut opened = opened.buffer_unordered(CONCURRENCY).boxed();
+        let mut files = HashMap::new();
+        while let Some((pin, table)) = opened.next().await {
+            match table {
+                Ok(table) => {
+                    self.summary.table_versions += 1;
+                    files.extend(table.named_files().map(|path| (hash(&path), false)));
+                }
+                Err(error @ (StorageError::TableNotFound { .. } | StorageError::Corrupt { .. })) => {
+                    tracing::warn!(table = %named.type_name, %pin, %error, "check: a table version cannot be read");
+                    self.lost_version(named, pin).await?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+            if files.len() > FILES_MAX {
+                self.summary.not_accounted.push(named.type_name.clone());
+                return Ok(None);
+            }
+        }
+        Ok(Some(files))
+    }
+
+    async fn lost_version(&mut self, named: &Named, pin: Pin) -> Result<(), Stopped> {
+        let version = pin.version;
+        if !self.told_versions.insert(pin) {
+            return Ok(());
+        }
+        self.tell(CheckFinding {
+            kind: CheckKind::DamagedTable,
+            branch: None,
+            type_name: Some(named.type_name.clone()),
+            message: format!("version {version}, which commits name, is missing or cannot be read"),
+            next: "restore the files of the table from a backup; other commits go on".to_owned(),
+        })
+        .await
+    }
+
+    async fn state_files(&mut self, accounts: &Accounts, counts: &mut Counts, now_ms: i64) -> Result<(), Stopped> {
+        let manifest = self.catalog.paths().manifest();
+        let store = self.catalog.store().clone();
+        let mut objects = store.walk(&manifest);
+        while let Some(meta) = objects.try_next().await? {
+            let Some(place) = TreeFile::of(&manifest, &meta.path) else { continue };
+            if place.tree.is_some_and(|chain| !accounts.chains.contains(&chain)) {
+                counts.add(UnnamedKind::Tree, &meta, now_ms);
+            } else if is_state(&place.file) && !accounts.states.contains(&hash(&meta.path)) {
+                counts.add(UnnamedKind::State, &meta, now_ms);
+            }
+        }
+        Ok(())
+    }
+
+    /// Intents of versions that are there: nobody reads them any more.
+    async fn intents(&mut self, accounts: &Accounts, counts: &mut Counts, now_ms: i64) -> Result<(), Stopped> {
+        let store = self.catalog.store().clone();
+        for (branch, newest) in &accounts.newest {
+            let mut objects = store.walk(&self.catalog.paths().intents(*branch));
+            while let Some(meta) = objects.try_next().await? {
+                let name = meta.path.as_str().rsplit('/').next().and_then(|name| name.strip_suffix(".json"));
+                let version = name.and_then(|name| name.parse().ok()).map(TableVersion);
+                if version.is_some_and(|version| version <= *newest) {
+                    counts.add(UnnamedKind::Intent, &meta, now_ms);
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! Which files there are, and which of them a version names: for those who look a whole graph over.
+//!
+//! Invariant: nothing here holds a list of all objects; what is streamed is counted by whoever asks.
+
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
+use lance_table::format::Fragment;
+use lance_table::io::deletion::relative_deletion_file_path;
+use omnigraph_types::{TableVersion, TreeId};
+
+use crate::exact::version_in;
+use crate::{Certainty, ObjectMeta, ObjectPath, StorageError, Store, Table, TreeRef};
+
+/// Objects, one after another, in no order.
+pub type ObjectStream<'a> = BoxStream<'a, Result<ObjectMeta, StorageError>>;
+
+/// What a file of a dataset is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TableFile {
+    /// The manifest of a version.
+    Version(TableVersion),
+    /// Rows, or marks of deleted rows.
+    Data,
+    /// Anything else, such as a transaction.
+    Other,
+}
+
+/// A file of a dataset, with the tree that it lies in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeFile {
+    /// The tree; none is the dataset's main chain.
+    pub tree: Option<TreeId>,
+    /// What it is.
+    pub file: TableFile,
+}
+
+impl TreeFile {
+    /// What the object at `path` is to the dataset at `dataset`; none if it does not lie there.
+    pub fn of(dataset: &ObjectPath, path: &ObjectPath) -> Option<Self> {
+        let below = path.as_str().strip_prefix(dataset.as_str())?.strip_prefix('/')?;
+        let in_tree = below.strip_prefix("tree/").and_then(|below| below.split_once('/'));
+        let (tree, below) = match in_tree {
+            Some((tree, below)) => (Some(tree.parse().ok()?), below),
+            None => (None, below),
+        };
+        let file = match below.split_once('/') {
+            Some(("_versions", name)) => {
+                version_in(name).map_or(TableFile::Other, |at| TableFile::Version(TableVersion(at)))
+            }
+            Some(("data" | "_deletions", _)) => TableFile::Data,
+            Some(_) | None => TableFile::Other,
+        };
+        Some(Self { tree, file })
+    }
+}
+
+impl Store {
+    /// All objects below `prefix`, as the store tells them.
+    pub fn walk(&self, prefix: &ObjectPath) -> ObjectStream<'_> {
+        let object = prefix.to_string();
+        let listed = self.objects().list(Some(&self.location(prefix)));
+        listed
+            .map_err(move |error| StorageError::Store {
+                action: "list objects",
+                object: object.clone(),
+                certainty: Certainty::NotApplied,
+                source: Box::new(error),
+            })
+            .try_filter_map(async |meta| {
+                Ok(self.object_path(&meta.location).map(|path| ObjectMeta {
+                    path,
+                    size: meta.size,
+                    etag: meta.e_tag,
+                    last_modified_ms: meta.last_modified.timestamp_millis(),
+                }))
+            })
+            .boxed()
+    }
+
+    /// The versions of a tree, the newest first.
+    pub async fn versions(&self, tree: &TreeRef) -> Result<Vec<TableVersion>, StorageError> {
+        let folder = tree.folder().child("_versions");
+        let names = self.walk(&folder).try_filter_map(async |meta| {
+            Ok(meta.path.as_str().rsplit('/').next().and_then(version_in).map(TableVersion))
+        });
+        let mut versions: Vec<TableVersion> = names.try_collect().await?;
+        versions.sort_unstable_by(|a, b| b.cmp(a));
+        Ok(versions)
+    }
+}
+
+impl Table {
+    /// The files that this version names: data, and marks of deleted rows. Those of trees outside the root are left out.
+    pub fn named_files(&self) -> impl Iterator<Item = ObjectPath> {
+        let folder = |base: Option<u32>| match base {
+            None => Some(self.pin().tree.folder()),
+            Some(base) => self.base_folder(base),
+        };
+        let named = move |fragment: &Fragment| {
+            let data = fragment.files.iter().map(|file| (file.base_id, format!("data/{}", file.path)));
+            let deletions = fragment.deletion_file.iter();
+            let deletions = deletions.map(|file| (file.base_id, relative_deletion_file_path(fragment.id, file)));
+            let paths = data.chain(deletions).filter_map(|(base, file)| Some(folder(base)?.child(file)));
+            paths.collect::<Vec<_>>()
+        };
+        self.dataset().fragments().iter().flat_map(named)
+    }
+
+    /// The folder of a tree that this one was cloned from.
+    fn base_folder(&self, base: u32) -> Option<ObjectPath> {
+        let path = &self.dataset().manifest().base_paths.get(&base)?.path;
+        let tree = self.pin().tree.path;
+        let (_, below) = path.split_once(tree.as_str())?;
+        ObjectPath::parse_text(format!("{tree}{below}")).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_of_a_dataset_is_told_by_its_place() {
+        let dataset = ObjectPath::new("g/tables/nodes/1");
+        let of = |below: &str| TreeFile::of(&dataset, &dataset.child(below)).unwrap();
+        let tree = "01JZ8Q6Y3V5B7N9D1F3H5K7M9P";
+        assert_eq!(of("data/a.lance"), TreeFile { tree: None, file: TableFile::Data });
+        let version = of("_versions/18446744073709551612.manifest");
+        assert_eq!(version, TreeFile { tree: None, file: TableFile::Version(TableVersion(3)) });
+        assert_eq!(of(&format!("tree/{tree}/_deletions/x.bin")).tree, tree.parse().ok());
+        assert_eq!(of("_transactions/x.txn").file, TableFile::Other);
+        assert_eq!(TreeFile::of(&dataset, &ObjectPath::new("g/tables/nodes/10/data/a")), None);
+    }
+}
