@@ -99,9 +99,9 @@ impl Counts {
     fn add(&mut self, kind: UnnamedKind, meta: &ObjectMeta, now_ms: i64) {
         let age = match now_ms.saturating_sub(meta.last_modified_ms) {
             ..HOUR_MS => FileAge::Hour,
-            ..DAY_MS => FileAge::Day,
-            ..WEEK_MS => FileAge::Week,
-            _ => FileAge::Older,
+            HOUR_MS..DAY_MS => FileAge::Day,
+            DAY_MS..WEEK_MS => FileAge::Week,
+            WEEK_MS.. => FileAge::Older,
         };
         let (files, bytes) = self.0.entry((kind, age)).or_default();
         *files += 1;
