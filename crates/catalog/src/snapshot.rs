@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use omnigraph_storage::{Store, Table};
-use omnigraph_types::{BranchId, BranchName, Clock, CommitId, GraphId, GraphVersion, TableId};
+use omnigraph_types::{BranchId, BranchName, Clock, CommitId, GraphId, GraphVersion, Moment, TableId};
 
 use crate::branches::Chain;
 use crate::error::CatalogError;
@@ -15,25 +15,8 @@ use crate::state::State;
 /// Age of an own publication up to which it is presumed to be the newest version.
 const PRESUMED_AGE_MAX: Duration = Duration::from_secs(1);
 
-/// The instant at which a process proved that a version was the newest.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Proof {
-    monotonic: Duration,
-    wall_ms: u64,
-}
-
-impl Proof {
-    /// Taken before the store is asked, so that the age is never too small.
-    pub(crate) fn now(clock: &dyn Clock) -> Self {
-        Self { monotonic: clock.monotonic(), wall_ms: clock.wall_ms() }
-    }
-
-    /// The larger of what both clocks say has passed.
-    pub(crate) fn age(&self, clock: &dyn Clock) -> Duration {
-        let steady = clock.monotonic().saturating_sub(self.monotonic);
-        steady.max(Duration::from_millis(clock.wall_ms().saturating_sub(self.wall_ms)))
-    }
-}
+/// The instant at which a process proved that a version was the newest, taken before the store was asked.
+pub(crate) type Proof = Moment;
 
 #[derive(Debug)]
 struct Opened {

@@ -12,7 +12,7 @@ use omnigraph_catalog::{
     TableCounts,
 };
 use omnigraph_storage::{CommitOutcome, StagedChange, Table, TransactionInfo, TransactionKind};
-use omnigraph_types::{CommitId, Phase, TableId};
+use omnigraph_types::{CommitId, Moment, Phase, TableId};
 use tokio::time::Instant;
 
 use crate::committer::Committer;
@@ -39,6 +39,7 @@ pub(crate) struct Ready {
     changes: Vec<TableChange>,
     commit_id: CommitId,
     aborts: u32,
+    staged: Moment,
 }
 
 /// What one round came to.
@@ -54,21 +55,26 @@ pub(crate) enum RoundOutcome {
 }
 
 impl Ready {
-    /// `identity` is the commit id minted for the attempt, and how often its operation was aborted before.
+    /// With the commit id minted for the attempt, how often its operation was aborted before, and when it had staged everything.
     pub(crate) fn new(
         request: Arc<WriteRequest>,
         base: Snapshot,
         attempt: Attempt,
         token: Token,
         prepared: Prepared,
-        identity: (CommitId, u32),
+        (commit_id, aborts, staged): (CommitId, u32, Moment),
     ) -> Self {
-        let (commit_id, aborts) = identity;
-        Self { request, base, attempt, token, changes: prepared.changes, commit_id, aborts }
+        Self { request, base, attempt, token, changes: prepared.changes, commit_id, aborts, staged }
     }
 
     pub(crate) fn token(&self) -> &Token {
         &self.token
+    }
+
+    /// Whether what is staged may still be armed. Nothing names it before the intent does, so cleanup would take it once it is old, and
+    /// proving another base newest makes it no younger.
+    pub(crate) fn is_young(&self, committer: &Committer) -> bool {
+        self.staged.age(committer.clock()) <= committer.catalog().proof_age_max()
     }
 
     /// The same staged files onto a newer version in which the token holds.

@@ -9,7 +9,7 @@ use omnigraph_catalog::{
     RetiredRow, Snapshot,
 };
 use omnigraph_storage::Certainty;
-use omnigraph_types::{AttemptId, BranchId, BranchName, CommitId, OperationId};
+use omnigraph_types::{AttemptId, BranchId, BranchName, CommitId, Moment, OperationId};
 use tokio::time::Instant;
 
 use crate::committer::Committer;
@@ -155,8 +155,12 @@ pub(crate) async fn create(
             return Ok(BranchOutcome::Validated);
         }
         request.check_deadline()?;
-        // A clone stays good while main's schema is the one it carries; an older commit was named on purpose.
-        let fits = |made: &Made| !made.schema_must_hold || made.row.schema_hash == registry.schema_hash();
+        // A clone stays good while it is young, because nothing keeps what it names before it is registered, and while main's schema is the
+        // one it carries; an older commit was named on purpose.
+        let fits = |made: &Made| {
+            made.cloned.age(committer.clock()) <= catalog.proof_age_max()
+                && (!made.schema_must_hold || made.row.schema_hash == registry.schema_hash())
+        };
         let clone = match made.take().filter(fits) {
             Some(made) => made,
             None => clone(committer, request, source, &base).await?,
@@ -177,6 +181,7 @@ struct Made {
     /// The source, where it was named as a branch; a commit may lie on one that is gone.
     must_live: Option<BranchId>,
     schema_must_hold: bool,
+    cloned: Moment,
 }
 
 async fn source_snapshot(
@@ -199,6 +204,7 @@ async fn clone(
     source: &BranchSource,
     base: &Snapshot,
 ) -> Result<Made, CommitError> {
+    let cloned = Moment::now(committer.clock());
     let chain = committer.catalog().clone_chain(base).await?;
     let row = BranchRow {
         branch_id: BranchId(committer.clock().mint()),
@@ -212,7 +218,7 @@ async fn clone(
     };
     let of_newest_main = *source == BranchSource::Branch(BranchName::Main);
     let must_live = matches!(source, BranchSource::Branch(_)).then(|| base.branch_id());
-    Ok(Made { row, must_live, schema_must_hold: of_newest_main })
+    Ok(Made { row, must_live, schema_must_hold: of_newest_main, cloned })
 }
 
 fn create_intent(committer: &Committer, request: &BranchRequest, registry: &Snapshot, made: &Made) -> Intent {

@@ -43,6 +43,10 @@ pub(crate) async fn publish(
     deadline: Instant,
 ) -> Result<Published, CommitError> {
     committer.hit(points.arm_before).await?;
+    // Held up for so long, `base` proves nothing: the intent that held the next version may have been swept.
+    if base.proof_age(committer.clock()) > committer.catalog().proof_age_max() {
+        return Ok(Published::Lost);
+    }
     committer.liveness().begin(intent.attempt_id);
     let catalog = committer.catalog();
     let (ticket, staged) = tokio::join!(

@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use omnigraph_catalog::{CatalogError, CommitKind, CommitRow, PublicationKind, Snapshot};
 use omnigraph_storage::{Pin, StagedChange, Table, TransactionMark};
-use omnigraph_types::{AttemptId, BranchName, Clock, CommitId, Failure, OperationId, TableId, TreeId};
+use omnigraph_types::{AttemptId, BranchName, Clock, CommitId, Failure, Moment, OperationId, TableId, TreeId};
 use tokio::time::Instant;
 
 use crate::attempt::{self, Ready, RoundOutcome};
@@ -272,11 +272,11 @@ async fn stage(
         Looked::Open { aborts } => aborts,
     };
     match staged.map(|ready| (ready.token().compare(newest.state()), ready)) {
-        Some((TokenCheck::Equal, ready)) => Ok(Stage::Ready(Box::new(ready.onto(newest)))),
+        Some((TokenCheck::Equal, ready)) if ready.is_young(committer) => Ok(Stage::Ready(Box::new(ready.onto(newest)))),
         Some((TokenCheck::Changed(mismatch), _)) if request.is_strict() => {
             Err(CommitError::ReadSetChanged { branch: request.branch.clone(), mismatch })
         }
-        Some((TokenCheck::PinsMoved | TokenCheck::Changed(_), _)) | None => {
+        Some((TokenCheck::Equal | TokenCheck::PinsMoved | TokenCheck::Changed(_), _)) | None => {
             prepare(committer, request, newest, aborts, writer).await
         }
     }
@@ -376,8 +376,8 @@ async fn prepare(
         return Ok(Stage::Over(WriteOutcome::Validated(newest)));
     }
     check_ownership(&newest, &prepared)?;
-    let commit_id = CommitId(committer.clock().mint());
-    Ok(Stage::Ready(Box::new(Ready::new(request.clone(), newest, attempt, token, prepared, (commit_id, aborts)))))
+    let identity = (CommitId(committer.clock().mint()), aborts, Moment::now(committer.clock()));
+    Ok(Stage::Ready(Box::new(Ready::new(request.clone(), newest, attempt, token, prepared, identity))))
 }
 
 /// I-3: a tree is written only by its owner branch, and a change must be staged on the very pin that the token holds. Where the branch owns no

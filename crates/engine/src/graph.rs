@@ -200,7 +200,13 @@ impl Graph {
             ReadAt::BranchAtTime { branch, time_ms } => catalog.snapshot_at_time(branch, *time_ms).await?,
         };
         let schema = self.schema(&snapshot).await?;
-        Ok(GraphSnapshot::new(snapshot, schema, self.shared.engine.clone()))
+        let head = snapshot.head_commit().clone();
+        // The head of a branch without a commit of its own was made on another one, and is shown under that one's name.
+        let commit = match head.branch_id == snapshot.branch_id() {
+            true => CommitInfo::new(head, snapshot.branch_name().clone()),
+            false => self.describe(head).await?,
+        };
+        Ok(GraphSnapshot::new(snapshot, schema, commit, self.shared.engine.clone()))
     }
 
     /// Begins a load: takes one of the permits for loads and, for an overwrite, captures its base.

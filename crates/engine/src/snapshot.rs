@@ -101,8 +101,12 @@ pub struct GraphSnapshot {
 }
 
 impl GraphSnapshot {
-    pub(crate) fn new(snapshot: Snapshot, schema: Arc<GraphSchema>, engine: Arc<EngineShared>) -> Self {
-        let commit = CommitInfo::new(snapshot.head_commit().clone(), snapshot.branch_name().clone());
+    pub(crate) fn new(
+        snapshot: Snapshot,
+        schema: Arc<GraphSchema>,
+        commit: CommitInfo,
+        engine: Arc<EngineShared>,
+    ) -> Self {
         Self { snapshot, schema, commit: Arc::new(commit), engine }
     }
 

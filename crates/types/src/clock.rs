@@ -21,6 +21,26 @@ pub trait Clock: Debug + Send + Sync {
     }
 }
 
+/// An instant by both clocks of a process.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment {
+    monotonic: Duration,
+    wall_ms: u64,
+}
+
+impl Moment {
+    /// This instant. Taken before whatever it dates, so that an age is never too small.
+    pub fn now(clock: &dyn Clock) -> Self {
+        Self { monotonic: clock.monotonic(), wall_ms: clock.wall_ms() }
+    }
+
+    /// The larger of what both clocks say has passed.
+    pub fn age(&self, clock: &dyn Clock) -> Duration {
+        let steady = clock.monotonic().saturating_sub(self.monotonic);
+        steady.max(Duration::from_millis(clock.wall_ms().saturating_sub(self.wall_ms)))
+    }
+}
+
 /// The machine's clocks: the wall clock, and Linux's `CLOCK_BOOTTIME`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;

@@ -7,7 +7,7 @@ mod limits;
 mod name;
 mod span;
 
-pub use clock::{Clock, ManualClock, SystemClock};
+pub use clock::{Clock, ManualClock, Moment, SystemClock};
 pub use failure::{
     ConstraintKind, Diagnostic, Effect, Failure, MergeConflict, Phase, Problem, Resource, Retry, Violation,
 };

@@ -7,6 +7,8 @@ mod demo;
 mod error;
 mod files;
 mod generate;
+mod model;
+mod race;
 mod test;
 mod tidy;
 mod tools;
@@ -20,7 +22,10 @@ use error::Result;
 use workspace::Workspace;
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "Set-up, demo, test, crash matrix, generated code, tidiness, benches and CI")]
+#[command(
+    name = "cargo xtask",
+    about = "Set-up, demo, test, generated code, tidiness, benches, crash matrix, races and CI"
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Task,
@@ -58,9 +63,27 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Check the model of the write protocol at its large sizes, or as the arguments say.
+    Model {
+        /// `--size ci|large|all`, `--scenario NAME`, `--without RULE`, `--list`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Stop every writer in every way at every point, in real servers.
     Crash {
         /// Arguments of the matrix, such as `--part 1/4` or `--cell NAME`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Let many clients race on several servers that are killed and paused, and check every answer.
+    Race {
+        /// Options of the race: --minutes, --servers, --clients, --seed, --store with --root and --env, --keep.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Let one server serve a steady mix of requests, and see whether what it holds grows.
+    Soak {
+        /// Options of the soak: --minutes, --seed.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
@@ -102,7 +125,10 @@ fn execute(task: &Task) -> Result<()> {
         }
         Task::Tidy => tidy::run(&workspace),
         Task::Bench { subject, arguments } => bench(&workspace, *subject, arguments),
+        Task::Model { arguments } => model::search(&workspace, arguments),
         Task::Crash { arguments } => test::crash(&workspace, arguments),
+        Task::Race { arguments } => race::run_program(&workspace, "race", arguments),
+        Task::Soak { arguments } => race::run_program(&workspace, "soak", arguments),
         Task::Data => {
             println!("{}", tools::flights(&workspace)?.display());
             Ok(())

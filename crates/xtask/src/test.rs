@@ -7,7 +7,7 @@ use crate::tools;
 use crate::workspace::{Workspace, run, say};
 
 /// Names the built binary to tests that start it.
-const BINARY_VARIABLE: &str = "OMNIGRAPH_TEST_BINARY";
+pub(crate) const BINARY_VARIABLE: &str = "OMNIGRAPH_TEST_BINARY";
 /// Names a Python with the packages of tests to tests that start it.
 const PYTHON_VARIABLE: &str = "OMNIGRAPH_TEST_PYTHON";
 /// Names the emulated store of Azure to tests that need it.

@@ -8,15 +8,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 const BINARY_VARIABLE: &str = "OMNIGRAPH_TEST_BINARY";
 /// What the server prints before its URL once it can be called.
 const LISTENING: &str = "listening ";
+/// Longest wait for a server that was started.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// Longest wait for a server that was told to stop; its own bound on running calls is 10 seconds.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often a stopping server is looked at.
 const STOP_INTERVAL: Duration = Duration::from_millis(20);
+/// Longest wait for a server to stand still, and how often it is looked at.
+const PAUSE_TIMEOUT: Duration = Duration::from_secs(1);
+const PAUSE_INTERVAL: Duration = Duration::from_micros(200);
 /// Longest wait for a line of the log, and how often it is looked for.
 const LOG_TIMEOUT: Duration = Duration::from_secs(30);
 const LOG_INTERVAL: Duration = Duration::from_millis(10);
@@ -69,7 +75,7 @@ impl Server {
     ///
     /// # Panics
     ///
-    /// If it ends, or says something else, before it can be called.
+    /// If it ends, says something else, or says nothing for a minute, before it can be called.
     pub fn start(root: impl AsRef<OsStr>, variables: &[(&str, &str)]) -> Self {
         let log_folder = tempfile::tempdir().unwrap();
         let log = log_folder.path().join("log");
@@ -82,8 +88,15 @@ impl Server {
             .stderr(std::fs::File::create(&log).unwrap())
             .spawn()
             .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let (told, listening) = std::sync::mpsc::channel();
+        // In a thread of its own, because reading a pipe has no bound. It ends with the process at the latest.
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            // Nobody waits any more if the time is over.
+            let _ = told.send(output.read_line(&mut line).map(|_| line));
+        });
+        let line = listening.recv_timeout(START_TIMEOUT).map_or(String::new(), Result::unwrap);
         let mut server = Self { url: String::new(), pid: child.id(), child, log, _log_folder: log_folder };
         match line.trim_end().strip_prefix(LISTENING) {
             Some(url) => server.url = url.to_owned(),
@@ -114,6 +127,42 @@ impl Server {
     pub fn kill9(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+
+    /// Stops all of its threads where they are, and waits until they stand still. It keeps its files, its connections and its tickets.
+    ///
+    /// # Panics
+    ///
+    /// If it does not stand still within a second.
+    pub fn pause(&self) {
+        self.signal(Signal::STOP);
+        let started = std::time::Instant::now();
+        while self.state() != 'T' {
+            assert!(started.elapsed() < PAUSE_TIMEOUT, "process {} does not stand still", self.pid);
+            std::thread::sleep(PAUSE_INTERVAL);
+        }
+    }
+
+    /// Lets a paused server go on.
+    pub fn resume(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    /// The file that it logs to. It is gone when the server is dropped.
+    pub fn log_file(&self) -> &Path {
+        &self.log
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw).unwrap();
+        kill_process(pid, signal).unwrap();
+    }
+
+    /// The state of the process in one letter.
+    fn state(&self) -> char {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap();
+        // The name of the program stands before it in parentheses, and may hold any letter.
+        stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next()).unwrap()
     }
 
     /// Asks it to stop, as an operator would, and waits for its end.

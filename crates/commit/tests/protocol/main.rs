@@ -2,6 +2,7 @@
 
 mod branches;
 mod faults;
+mod held_up;
 mod rounds;
 mod stores;
 mod world;

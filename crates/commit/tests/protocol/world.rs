@@ -152,10 +152,20 @@ impl World {
     }
 
     pub(crate) async fn process_with(&self, hooks: Vec<Arc<dyn StoreHook>>, failpoints: FailPoints) -> Process {
+        self.process_by(Arc::new(SystemClock), hooks, failpoints).await
+    }
+
+    /// A process with a clock of its own.
+    pub(crate) async fn process_by(
+        &self,
+        clock: Arc<dyn Clock>,
+        hooks: Vec<Arc<dyn StoreHook>>,
+        failpoints: FailPoints,
+    ) -> Process {
         let store = self.temp.reopen(hooks).await;
-        let catalog = graphs(store).open(&name()).await.expect("the graph opens").1;
-        let options =
-            CommitOptions { graph_name: name(), limits: Arc::new(limits()), clock: Arc::new(SystemClock), failpoints };
+        let graphs = Graphs::new(store, clock.clone(), Arc::new(limits()));
+        let catalog = graphs.open(&name()).await.expect("the graph opens").1;
+        let options = CommitOptions { graph_name: name(), limits: Arc::new(limits()), clock, failpoints };
         Process { committer: Committer::new(catalog, options) }
     }
 

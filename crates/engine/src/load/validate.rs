@@ -57,6 +57,14 @@ enum Check {
     Cardinality(TableId),
 }
 
+/// A check that must be made, and the rows that it reads.
+#[must_use]
+#[derive(Debug)]
+struct Due {
+    check: Check,
+    read: Vec<(TableId, GraphVersion)>,
+}
+
 /// A load's rows, and what is known of them.
 #[derive(Debug)]
 pub(crate) struct Validator {
@@ -137,49 +145,63 @@ impl Validator {
     /// Checks everything that does not hold already.
     pub(crate) async fn validate(&mut self, tables: &mut Tables<'_>) -> Result<()> {
         let loaded: Vec<TableId> = self.types.keys().copied().collect();
-        if self.is_due(Check::Duplicates, &[], tables)? {
+        if let Some(due) = self.due(Check::Duplicates, &[], tables)? {
             self.duplicate_ids(tables).await?;
+            self.pass(due);
         }
         for &id in &loaded {
-            if self.is_due(Check::Keys(id), &[id], tables)? {
+            if let Some(due) = self.due(Check::Keys(id), &[id], tables)? {
                 self.committed_ids(id, tables).await?;
+                self.pass(due);
             }
         }
-        if self.is_due(Check::LocalUniques, &[], tables)? {
+        if let Some(due) = self.due(Check::LocalUniques, &[], tables)? {
             self.duplicate_tuples(tables).await?;
+            self.pass(due);
         }
         for &id in &loaded {
-            if self.is_due(Check::Uniques(id), &[id], tables)? {
+            if let Some(due) = self.due(Check::Uniques(id), &[id], tables)? {
                 self.committed_tuples(id, tables).await?;
+                self.pass(due);
             }
         }
         let nodes: Vec<TableId> = self.schema.schema.node_types().map(|def| def.id).collect();
         for node in nodes {
-            if self.is_due(Check::Endpoints(node), &[node], tables)? {
+            if let Some(due) = self.due(Check::Endpoints(node), &[node], tables)? {
                 self.added_edges(node, tables).await?;
+                self.pass(due);
             }
         }
         for edge in self.kept_edge_types() {
-            if self.is_due(Check::KeptEdges(edge), &[edge], tables)? {
+            if let Some(due) = self.due(Check::KeptEdges(edge), &[edge], tables)? {
                 self.kept_edges(edge, tables).await?;
+                self.pass(due);
             }
         }
         for &id in &loaded {
-            if self.is_due(Check::Cardinality(id), &[id], tables)? {
+            if let Some(due) = self.due(Check::Cardinality(id), &[id], tables)? {
                 self.cardinality(id, tables).await?;
+                self.pass(due);
             }
         }
         Ok(())
     }
 
-    /// Whether a check must be made on this version. It is taken as passed from then on: if it fails, the load has failed.
-    fn is_due(&mut self, check: Check, read: &[TableId], tables: &Tables<'_>) -> Result<bool> {
+    /// A check that must be made on this version.
+    fn due(&self, check: Check, read: &[TableId], tables: &Tables<'_>) -> Result<Option<Due>> {
         let version = |id: &TableId| {
             let row = tables.base.table(*id).ok_or(EngineError::Defect("a type of the schema has no table"))?;
             Ok((*id, row.content_version))
         };
-        let now = read.iter().map(version).collect::<Result<Vec<_>>>()?;
-        Ok(self.passed.insert(check, now.clone()) != Some(now))
+        let read = read.iter().map(version).collect::<Result<Vec<_>>>()?;
+        let is_due = self.passed.get(&check) != Some(&read);
+        Ok(is_due.then_some(Due { check, read }))
+    }
+
+    /// Remembers a check that was made and found nothing. One that failed must stay due: a load that failed on a version which was only
+    /// presumed newest is validated again on the newest one.
+    fn pass(&mut self, due: Due) {
+        self.passed.insert(due.check, due.read);
     }
 
     /// Edge types that stay as they are while a node type that they touch is replaced.

@@ -58,6 +58,18 @@ async fn every_mode_writes_a_branch_and_checks_against_what_it_inherited() {
 }
 
 #[tokio::test]
+async fn commit_that_a_branch_inherited_is_shown_with_the_branch_it_was_made_on() {
+    let (_root, graph) = graph(SPEC).await;
+    append(&graph, &p("a")).await.unwrap();
+    branch(&graph, dev(), ReadAt::Branch(BranchName::Main)).await;
+    let snapshot = graph.snapshot(&ReadAt::Branch(dev())).await.unwrap();
+    assert_eq!(snapshot.commit(), &graph.commit(snapshot.commit().id).await.unwrap());
+    assert_eq!(snapshot.commit().branch, BranchName::Main);
+    on_dev(&graph, LoadMode::Append, &p("b")).await.unwrap();
+    assert_eq!(graph.snapshot(&ReadAt::Branch(dev())).await.unwrap().commit().branch, dev());
+}
+
+#[tokio::test]
 async fn loads_that_begin_together_on_a_fresh_branch_are_all_committed() {
     let (_root, graph) = graph(SPEC).await;
     append(&graph, &p("a")).await.unwrap();

@@ -1,9 +1,9 @@
 //! Loads beside each other.
 
 use omnigraph_engine::{LoadMode, OnConflict};
-use omnigraph_types::{ConstraintKind, Problem};
+use omnigraph_types::{ConstraintKind, Limits, Problem};
 
-use crate::support::{SPEC, append, edge, graph, ids, kind_and_row, overwrite, p, request, rows};
+use crate::support::{Root, SPEC, append, edge, graph, ids, kind_and_row, n, overwrite, p, request, rows};
 
 #[tokio::test]
 async fn append_takes_its_base_at_the_end() {
@@ -32,6 +32,23 @@ async fn append_meets_the_end_that_another_load_dropped_meanwhile() {
     load.write_ndjson(edge("Knows", "a", "b", "e").as_bytes()).await.unwrap();
     overwrite(&graph, &p("a")).await.unwrap();
     assert_eq!(kind_and_row(load.finish().await), (ConstraintKind::OrphanEdge, Some(1)));
+}
+
+#[tokio::test]
+async fn load_refused_on_a_version_that_was_presumed_newest_is_refused_on_the_newest_too() {
+    let (root, here) = graph(SPEC).await;
+    let there = Root::open(&root.folder, Limits::default()).await.graph(&"g".parse().unwrap()).await.unwrap();
+    append(&here, &p("a")).await.unwrap();
+    // Another process publishes rows of another type, so that what was checked here is no longer newest, and reads the same there.
+    append(&there, &n("n1")).await.unwrap();
+    assert!(matches!(append(&here, &p("a")).await.unwrap_err().problem, Problem::KeyConflict { .. }));
+    append(&here, &p("b")).await.unwrap();
+    append(&there, &n("n2")).await.unwrap();
+    assert_eq!(
+        kind_and_row(append(&here, &edge("Knows", "a", "zz", "e")).await),
+        (ConstraintKind::OrphanEdge, Some(1))
+    );
+    assert_eq!((ids(&there, "P").await.len(), rows(&there, "Knows").await.len()), (2, 0));
 }
 
 #[tokio::test]
