@@ -236,7 +236,7 @@ struct Player {
 impl Player {
     async fn play(mut self, end: Instant) {
         while Instant::now() < end && !self.recorder.is_full() {
-            let (asked, delivery) = self.workload.next();
+            let (asked, delivery) = self.workload.draw();
             let event = match delivery {
                 Delivery::Once => self.send(asked.clone()).await,
                 Delivery::Twice => self.send_twice(asked.clone()).await,

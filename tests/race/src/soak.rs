@@ -133,7 +133,7 @@ pub async fn run(options: &SoakOptions) -> Result<SoakReport, RaceError> {
 
 async fn work(mut caller: Caller, mut workload: Workload, address: Address, tally: Arc<Tally>) {
     while !tally.over.load(Ordering::Relaxed) {
-        let (asked, _) = workload.next();
+        let (asked, _) = workload.draw();
         let (event, fact) = caller.call(&address, asked).await;
         workload.learn(&event, fact.as_ref());
         tally.operations.fetch_add(1, Ordering::Relaxed);

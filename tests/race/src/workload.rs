@@ -73,18 +73,18 @@ impl Workload {
     }
 
     /// The next request, and how it is delivered.
-    pub fn next(&mut self) -> (Asked, Delivery) {
+    pub fn draw(&mut self) -> (Asked, Delivery) {
         self.number += 1;
         let (loads, reads, creates, deletes) = match self.mix {
             Mix::Race => (62, 88, 92, 95),
             Mix::Steady => (60, 94, 96, 98),
         };
         let asked = match self.random.random_range(0..100) {
-            draw if draw < loads => Asked::Load(Arc::new(self.load())),
-            draw if draw < reads => self.read(),
-            draw if draw < creates => self.create(),
-            draw if draw < deletes => Asked::Delete { operation: Client::mint_operation_id(), name: self.name() },
-            draw if draw % 2 == 0 => Asked::Get { name: self.branch() },
+            drawn if drawn < loads => Asked::Load(Arc::new(self.load())),
+            drawn if drawn < reads => self.read(),
+            drawn if drawn < creates => self.create(),
+            drawn if drawn < deletes => Asked::Delete { operation: Client::mint_operation_id(), name: self.name() },
+            drawn if drawn % 2 == 0 => Asked::Get { name: self.branch() },
             _ => Asked::List,
         };
         let delivery = match self.random.random_range(0..100) {
@@ -265,7 +265,7 @@ mod tests {
     fn same_seed_asks_the_same_and_another_seed_does_not() {
         let drawn = |seed, client| {
             let mut workload = Workload::new(seed, client, Mix::Race);
-            (0..50).map(|_| outline(&workload.next().0)).collect::<Vec<_>>()
+            (0..50).map(|_| outline(&workload.draw().0)).collect::<Vec<_>>()
         };
         assert_eq!(drawn(7, 1), drawn(7, 1));
         assert_ne!(drawn(7, 1), drawn(8, 1));
@@ -277,9 +277,9 @@ mod tests {
         let mut workload = Workload::new(1, 0, Mix::Race);
         let mut kinds = BTreeSet::new();
         for _ in 0..2_000 {
-            let (asked, delivery) = workload.next();
+            let (asked, delivery) = workload.draw();
             kinds.insert(format!("{delivery:?}"));
-            kinds.insert(match &asked {
+            let kind = match &asked {
                 Asked::Load(load) => {
                     for rows in load.rows.values() {
                         let keys: BTreeSet<&str> = rows.iter().map(|row| row.key.as_str()).collect();
@@ -294,7 +294,8 @@ mod tests {
                 Asked::Delete { .. } => "delete".to_owned(),
                 Asked::Get { .. } => "get".to_owned(),
                 Asked::List => "list".to_owned(),
-            });
+            };
+            kinds.insert(kind);
         }
         // Three modes, three numbers of types, four forms and purposes, three deliveries, five other requests.
         assert_eq!(kinds.len(), 3 + 3 + 4 + 3 + 5, "{kinds:?}");
