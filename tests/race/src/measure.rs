@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::history::{Answered, Asked, Event, Form, History, Mode, Moment};
+use omnigraph_types::Effect;
+
+use crate::history::{Answered, Asked, Event, Form, History, Mode, Moment, Reason};
 
 /// How many calls of one kind ended how.
 pub type Table = BTreeMap<String, BTreeMap<String, usize>>;
@@ -90,6 +92,10 @@ fn longest_block_of_one(branch: String, mut events: Vec<&Event>) -> Block {
                 }
                 success = event.reply;
             }
+            // A branch that is not there is not blocked.
+            Answered::Refused { reason: Reason::NoBranch, .. } => first_try = None,
+            // Nor is one because a client called a server that is gone.
+            Answered::Refused { reason: Reason::Broken, effect: Effect::None, .. } => {}
             Answered::Refused { reason, .. } if reason.is_blocked() => {
                 first_try = Some(first_try.unwrap_or(event.call).min(event.call));
             }
@@ -105,10 +111,10 @@ mod tests {
     use std::sync::Arc;
 
     use omnigraph_client::Client;
-    use omnigraph_types::{BranchName, CommitId, Effect};
+    use omnigraph_types::{BranchName, CommitId};
 
     use super::*;
-    use crate::history::{Keys, Load, Purpose, Reason};
+    use crate::history::{Keys, Load, Purpose};
 
     fn write(call: Moment, reply: Moment, answered: Answered) -> Event {
         let load = Load {
@@ -134,8 +140,11 @@ mod tests {
         let history = History {
             events: vec![
                 write(0, 10, done()),
-                // Nobody tried before 100; the refusal at 90 was about the request.
+                // Nobody tried before 100; the refusals before were about the request, a dead server, a branch that is gone.
                 write(85, 90, refused(Reason::KeyConflict)),
+                write(86, 91, refused(Reason::Broken)),
+                write(87, 92, refused(Reason::RolledBack)),
+                write(88, 93, refused(Reason::NoBranch)),
                 write(100, 140, refused(Reason::RecoveryRequired)),
                 write(120, 150, done()),
                 // Longer on its way, and the branch was written meanwhile.

@@ -80,11 +80,11 @@ impl Workload {
             Mix::Steady => (60, 94, 96, 98),
         };
         let asked = match self.random.random_range(0..100) {
-            draw if draw < loads => Asked::Load(Arc::new(self.load())),
-            draw if draw < reads => self.read(),
-            draw if draw < creates => self.create(),
-            draw if draw < deletes => Asked::Delete { operation: Client::mint_operation_id(), name: self.name() },
-            draw if draw % 2 == 0 => Asked::Get { name: self.branch() },
+            drawn if drawn < loads => Asked::Load(Arc::new(self.load())),
+            drawn if drawn < reads => self.read(),
+            drawn if drawn < creates => self.create(),
+            drawn if drawn < deletes => Asked::Delete { operation: Client::mint_operation_id(), name: self.name() },
+            drawn if drawn % 2 == 0 => Asked::Get { name: self.branch() },
             _ => Asked::List,
         };
         let delivery = match self.random.random_range(0..100) {
