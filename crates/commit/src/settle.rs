@@ -210,12 +210,15 @@ pub(crate) async fn rescue(
             | Decision::NeverUsed
             | Decision::Orphaned
             | Decision::Wait => {
-                tracing::info!(operation = %intent.operation_id, version = %intent.version(), ?decision, "recovery: now");
+                if let Some(now) = now(decision) {
+                    tracing::info!(operation = %intent.operation_id, version = %intent.version(), "recovery: now {now}");
+                }
                 return Ok(decision);
             }
         };
-        tracing::warn!(operation = %intent.operation_id, version = %intent.version(), ?decision, ?observations,
-            "recovery: decided");
+        let deed = if decision == Decision::RollForward { "complete" } else { "undo" };
+        tracing::warn!(operation = %intent.operation_id, version = %intent.version(), ?observations,
+            "recovery: decided to {deed} the write, which has changed {} of its {} tables", made(&observations), observations.len());
         committer.hit(FailPoint::RecoverPublishBefore).await?;
         let staged = match committer.catalog().stage(&newest, &publication).await.map_err(CommitError::from) {
             // What does not fit the version it was armed for may not be published; its abort always may.
@@ -231,6 +234,22 @@ pub(crate) async fn rescue(
         committer.hit(FailPoint::RecoverPublishAfter).await?;
     }
     Err(contention())
+}
+
+/// How many effects are wholly there.
+fn made(observations: &[Observation]) -> usize {
+    observations.iter().filter(|seen| **seen == Observation::Ours).count()
+}
+
+/// How a decision that publishes nothing leaves an intent, for the log; of tables that are still to be fenced their fencing tells.
+fn now(decision: Decision) -> Option<&'static str> {
+    match decision {
+        Decision::Finished => Some("the write is published"),
+        Decision::RolledBack => Some("the write is undone"),
+        Decision::NeverUsed => Some("nothing is left of the write: it lost its version before it changed anything"),
+        Decision::Orphaned => Some("the write is gone with its branch"),
+        Decision::SettleTables | Decision::Wait | Decision::RollForward | Decision::Abort | Decision::Violation => None,
+    }
 }
 
 async fn observe(committer: &Committer, effects: &[Effect]) -> Result<Vec<Observation>, CommitError> {
@@ -298,8 +317,7 @@ fn abort(committer: &Committer, intent: &Intent, observations: &[Observation]) -
         expected: effect.expected,
         transactions: effect.planned(),
     };
-    let made = observations.iter().filter(|seen| **seen == Observation::Ours).count();
-    let reason = format!("interrupted with {made} of {} tables changed", intent.effects.len());
+    let reason = format!("interrupted with {} of {} tables changed", made(observations), intent.effects.len());
     let still = |effect: &Effect| TableTransition { table: effect.table, from: effect.expected, to: effect.expected };
     let digest = intent.publication.digest.clone();
     Publication {
@@ -344,7 +362,7 @@ pub(crate) async fn settle_tables(
         match publish(committer, gate, &newest, &intent, SETTLE_POINTS, deadline).await? {
             Published::Done(snapshot) => {
                 tracing::info!(branch = %chain.name, version = %snapshot.version(), tables = fenced,
-                    "recovery: tables are back at their pins");
+                    "recovery: now the write is undone, and its tables are as they were");
                 return Ok(fenced);
             }
             Published::Lost => {}

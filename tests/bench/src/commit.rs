@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use omnigraph_storage::Durability;
 use serde_json::{Value, json};
 
@@ -36,36 +36,9 @@ pub(crate) struct CommitArguments {
     /// Commits in a window; its median is compared.
     #[arg(long, default_value_t = 100)]
     window: u64,
-    /// What a commit survives.
-    #[arg(long, value_enum, default_value_t = Sync::Full)]
-    durability: Sync,
     /// Folder to write into; a folder of the system's for temporary files if not given.
     #[arg(long, value_name = "FOLDER")]
     dir: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Sync {
-    /// Loss of power.
-    Full,
-    /// A killed process.
-    Os,
-}
-
-impl Sync {
-    fn durability(self) -> Durability {
-        match self {
-            Self::Full => Durability::Full,
-            Self::Os => Durability::Os,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Os => "os",
-        }
-    }
 }
 
 /// Durations of commits, ours and the floor's, in the order they were made.
@@ -108,23 +81,28 @@ pub(crate) async fn run(arguments: &CommitArguments) -> Result<Value, BenchError
         None => tempfile::Builder::new().prefix("omnigraph-bench-").tempdir(),
     };
     let folder = folder.map_err(BenchError::io("make a folder for the data"))?;
-    let durability = arguments.durability.durability();
-    let requests = counted_load(&folder.path().join("counted"), durability).await?;
-    let ours = Ours::open(&folder.path().join("ours"), durability, SCHEMA, Vec::new()).await?;
+    let (full, os) = (Durability::Full, Durability::Os);
+    let requests = counted_load(&folder.path().join("counted"), full).await?;
     let (window, late) = (arguments.window, arguments.commits);
 
-    let mut bare = BareTable::create(&folder.path().join("floor"), "keyless", durability).await?;
+    let unsynced = Ours::open(&folder.path().join("ours_os"), os, SCHEMA, Vec::new()).await?;
+    let mut bare = BareTable::create(&folder.path().join("floor_os"), "keyless", os).await?;
+    let unsynced = series(&unsynced, Table::Keyless, &mut bare, EARLY + window).await?;
+
+    let ours = Ours::open(&folder.path().join("ours"), full, SCHEMA, Vec::new()).await?;
+    let mut bare = BareTable::create(&folder.path().join("floor"), "keyless", full).await?;
     let keyless = series(&ours, Table::Keyless, &mut bare, late + window).await?;
-    let mut bare = BareTable::create(&folder.path().join("floor"), "keyed", durability).await?;
+    let mut bare = BareTable::create(&folder.path().join("floor"), "keyed", full).await?;
     let keyed = series(&ours, Table::Keyed, &mut bare, EARLY + window).await?;
 
     let (first, last) = (keyless.window(EARLY, window), keyless.window(late, window));
-    let keyed = keyed.window(EARLY, window);
+    let (keyed, unsynced) = (keyed.window(EARLY, window), unsynced.window(EARLY, window));
     eprintln!("{:<28} {:>12} {:>12} {:>8}", "one-row append", "ours µs", "floor µs", "ratio");
     for (what, window) in [
         ("keyless, after 10 commits".to_owned(), first),
         (format!("keyless, after {late} commits"), last),
         ("keyed, after 10 commits".to_owned(), keyed),
+        ("keyless, --durability os".to_owned(), unsynced),
     ] {
         eprintln!("{what:<28} {:>12.0} {:>12.0} {:>8.3}", window.ours_us, window.floor_us, window.ratio());
     }
@@ -139,13 +117,17 @@ pub(crate) async fn run(arguments: &CommitArguments) -> Result<Value, BenchError
         "floor_p50_us_late": last.floor_us.round(),
         "growth_ratio": rounded(last.ratio() / first.ratio().max(f64::MIN_POSITIVE)),
         "keyed_p50_ratio": rounded(keyed.ratio()),
+        "os_p50_us": unsynced.ours_us.round(),
+        "os_floor_p50_us": unsynced.floor_us.round(),
+        "os_p50_ratio": rounded(unsynced.ratio()),
+        "sync_cost_ratio": rounded(first.ours_us / unsynced.ours_us.max(f64::MIN_POSITIVE)),
         "requests_per_commit": requests.total,
         "requests_sequential": requests.sequential,
         "requests_by_call": requests.by_call,
         "counted": COUNTED,
         "commits": late,
         "window": window,
-        "durability": arguments.durability.name(),
+        "durability": "full, where no key says os",
         "machine": machine(),
         "profile": profile(),
     }))

@@ -21,6 +21,8 @@ const AWAY_MS: std::ops::Range<u64> = 0..1_500;
 const QUIET_MS: std::ops::Range<u64> = 500..5_000;
 /// Longest wait for somebody to take a ticket.
 const TICKET_WAIT: Duration = Duration::from_secs(2);
+/// How long after it took its ticket a server is stopped: right away its write has made no effect yet, later some or all of them.
+const TICKET_HELD_US: std::ops::Range<u64> = 0..25_000;
 /// How often logs are looked at for a held writer.
 const LOG_EVERY: Duration = Duration::from_millis(10);
 /// How often a sleeper looks whether the run is over.
@@ -100,6 +102,7 @@ impl Chaos<'_> {
         let Some(tickets) = watch.as_mut() else { return };
         let Some(ticket) = tickets.catch(self.recorder, Instant::now() + TICKET_WAIT) else { return };
         let Some(claim) = self.fleet.claim(ticket.server) else { return };
+        std::thread::sleep(Duration::from_micros(random.random_range(TICKET_HELD_US)));
         self.begin(deed, &claim);
         let held = !tickets.is_published(ticket.version);
         drop(watch);

@@ -1,6 +1,7 @@
 //! The write protocol against a real store: rounds, faults at every store call, fail points, two processes on one root.
 
 mod branches;
+mod durable;
 mod faults;
 mod held_up;
 mod repairs;

@@ -49,6 +49,12 @@ async fn graph_lives_on(root: &str) {
     let options = || LoadOptions { operation_id, ..LoadOptions::new(LoadMode::Append) };
     ndjson(&client(&doomed).await, options(), &two_tables("C")).await.expect_err("it was killed");
     append(&client_of_second, &two_tables("E")).await.expect("another server writes without a restart");
+    let log = second.log();
+    let told: Vec<_> = log.lines().filter_map(|line| line.split_once("recovery: ").map(|(_, text)| text)).collect();
+    let [found, decided, now] = told[..] else { panic!("{root}: a recovery is told in three lines: {log}") };
+    assert!(found.starts_with("found an interrupted write"), "{found}");
+    assert!(decided.starts_with("decided to complete the write, which has changed 2 of its 2 tables"), "{decided}");
+    assert!(now.starts_with("now the write is published"), "{now}");
     let receipt = ndjson(&client_of_first, options(), &two_tables("C")).await.expect("the operation is there, once");
     assert!(receipt.commit.is_some(), "{root}");
     let total = rows(&client_of_first, &TYPES).await;
