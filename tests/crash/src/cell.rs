@@ -220,24 +220,23 @@ impl Cell {
 
     /// A few cells that together meet every writer, every point, every fault and every next writer.
     ///
-    /// Each pair of writer and point is met once; the other dimensions take turns.
+    /// Each pair of writer and point is met once, by the cell whose fault, size and next writer were met least before.
     pub fn spread() -> Vec<Cell> {
         let all = Self::all();
         let mut chosen: Vec<Cell> = Vec::new();
         for &writer in Writer::ALL {
             for point in writer.points() {
-                let here: Vec<&Cell> = all.iter().filter(|cell| cell.writer == writer && cell.point == point).collect();
-                // A step that shares no factor with the number of faults, sizes or next writers.
-                let turn = chosen.len() * SPREAD_STEP;
-                chosen.extend(here.get(turn % here.len().max(1)).copied().copied());
+                let here = all.iter().filter(|cell| cell.writer == writer && cell.point == point);
+                let rarest = here.min_by_key(|cell| {
+                    let met = |same: fn(&Cell, &Cell) -> bool| chosen.iter().filter(|other| same(cell, other)).count();
+                    (met(|a, b| a.fault == b.fault), met(|a, b| a.tables == b.tables), met(|a, b| a.next == b.next))
+                });
+                chosen.extend(rarest.copied());
             }
         }
         chosen
     }
 }
-
-/// How far apart the turns of `Cell::spread` lie.
-const SPREAD_STEP: usize = 7;
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
