@@ -24,7 +24,7 @@ pub(crate) use table::Table;
 pub(crate) enum Output {
     /// A table for people.
     Table,
-    /// One JSON object: {"columns": [...], "rows": [{...}]}.
+    /// One JSON object: for lists and queries {"columns": [...], "rows": [{...}]}, for everything else its fields.
     Json,
     /// Comma-separated text with a header line; null is empty, an empty text is "".
     Csv,

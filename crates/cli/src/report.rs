@@ -167,7 +167,7 @@ impl<'a> Report<'a> {
             Some(_) | None => format!("{}\n", headline(self.error)),
         };
         if let ClientError::Connect { .. } = self.error {
-            out.push_str("next: start a server with `omnigraph serve --root <folder>`, or name another with --url\n");
+            out.push_str("next: start a server with `omnigraph serve --root <root>`, or name another with --url\n");
         }
         match self.source {
             Some(source) => diagnostics.iter().for_each(|diagnostic| out.push_str(&render(diagnostic, source))),

@@ -47,6 +47,16 @@ fn is_planned(planned: &PlannedTransactions, ours: usize, found: &TransactionInf
     }
 }
 
+/// Stands for a version that cannot be read.
+fn unreadable() -> TransactionInfo {
+    TransactionInfo {
+        uuid: "a version that cannot be read".to_owned(),
+        kind: TransactionKind::Other("unreadable".to_owned()),
+        operation_id: None,
+        attempt_id: None,
+    }
+}
+
 /// Walks the slots behind the expected version: at most one read per planned transaction, and one more.
 pub(crate) async fn tail(
     store: &Store,
@@ -56,9 +66,12 @@ pub(crate) async fn tail(
 ) -> Result<Tail, StorageError> {
     let (mut slot, mut ours) = (expected.next(), 0);
     loop {
-        match store.transaction_at(tree, slot).await? {
-            Some(found) if is_planned(planned, ours, &found) => (slot, ours) = (slot.next(), ours + 1),
-            next => return Ok(Tail { ours, slot, next }),
+        match store.transaction_at(tree, slot).await {
+            Ok(Some(found)) if is_planned(planned, ours, &found) => (slot, ours) = (slot.next(), ours + 1),
+            Ok(next) => return Ok(Tail { ours, slot, next }),
+            // What cannot be read is nobody's: it keeps this table from being written, and no other.
+            Err(StorageError::Corrupt { .. }) => return Ok(Tail { ours, slot, next: Some(unreadable()) }),
+            Err(error) => return Err(error),
         }
     }
 }

@@ -6,7 +6,7 @@ use arrow::error::ArrowError;
 use omnigraph_types::{Effect, Failure, Problem};
 use thiserror::Error;
 use tonic::{Code, Status};
-use tracing::{debug, error};
+use tracing::{debug, error, warn};
 
 use crate::BodyState;
 
@@ -172,6 +172,9 @@ pub fn refuse(failure: Failure) -> Status {
     match &failure.problem {
         Problem::Internal | Problem::Corrupt { .. } | Problem::InvariantViolation { .. } => {
             error!(problem = ?failure.problem, message = %failure.message, causes = %causes(&failure), "request failed");
+        }
+        Problem::StorageUnavailable => {
+            warn!(message = %failure.message, causes = %causes(&failure), "the store failed a request");
         }
         _ => {
             debug!(problem = ?failure.problem, message = %failure.message, causes = %causes(&failure), "request refused")

@@ -17,7 +17,7 @@ use thiserror::Error;
 /// The flags of `serve`. Each is also an environment variable, named in the help.
 #[derive(Debug, Clone, Args)]
 pub struct ServeArgs {
-    /// Where the graphs are: a folder
+    /// Where the graphs are: a folder, s3://bucket/prefix or az://container/prefix
     #[arg(long, env = "OMNIGRAPH_ROOT")]
     root: Option<String>,
 

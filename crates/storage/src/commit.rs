@@ -49,16 +49,33 @@ impl Store {
     /// Opens one exact version, without listing.
     ///
     /// # Errors
-    /// `TableNotFound` if there is no such version.
+    /// `TableNotFound` if there is no such version, `Corrupt` if what stands there is no version of this number.
     pub async fn open_table(&self, pin: &Pin) -> Result<Table, StorageError> {
+        let opened = self.open_version(pin).await;
+        let Err(error) = &opened else { return opened };
+        // What is remembered of a manifest is true until somebody puts another in its place: look at what is there now.
+        let folder = self.location(&pin.tree.folder());
+        self.exact().forget(&folder, pin.version.0);
+        match self.exact().size(&folder, pin.version.0, self.objects()).await {
+            Err(ObjectStoreError::NotFound { .. }) => Err(StorageError::TableNotFound { pin: pin.clone() }),
+            Ok(0) => Err(corrupt(pin, "a manifest", "the manifest is empty")),
+            Ok(_) if matches!(error, StorageError::TableNotFound { .. }) => {
+                Err(corrupt(pin, "the manifest of this version", "Lance finds no such version in it"))
+            }
+            Ok(_) | Err(_) => opened,
+        }
+    }
+
+    async fn open_version(&self, pin: &Pin) -> Result<Table, StorageError> {
         // Lance panics on some damaged manifests.
         let opened = AssertUnwindSafe(self.dataset_builder(&pin.tree).with_version(pin.version.0).load());
-        let opened = opened.catch_unwind().await.map_err(|_| StorageError::Corrupt {
-            object: pin.to_string(),
-            expected: "a version that can be opened",
-            source: "Lance panicked on its manifest".into(),
-        })?;
+        let opened = opened.catch_unwind().await;
+        let opened =
+            opened.map_err(|_| corrupt(pin, "a version that can be opened", "Lance panicked on its manifest"))?;
         match opened {
+            Ok(dataset) if dataset.manifest().version != pin.version.0 => {
+                Err(corrupt(pin, "the manifest of this version", "it is the manifest of another"))
+            }
             Ok(dataset) => self.own(Table::new(dataset, pin.clone())),
             Err(
                 LanceError::DatasetNotFound { .. } | LanceError::NotFound { .. } | LanceError::VersionNotFound { .. },
@@ -259,6 +276,10 @@ impl Store {
             }
         }
     }
+}
+
+fn corrupt(pin: &Pin, expected: &'static str, found: &'static str) -> StorageError {
+    StorageError::Corrupt { object: pin.to_string(), expected, source: found.into() }
 }
 
 fn unfit(tree: &TreeRef, unfit: Unfit) -> StorageError {

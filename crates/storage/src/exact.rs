@@ -40,6 +40,12 @@ impl ExactCommits {
         Self { kind, sizes: Mutex::default() }
     }
 
+    /// Forgets what is remembered of a version's manifest.
+    pub(crate) fn forget(&self, folder: &Path, version: u64) {
+        let mut sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        sizes.remove(&manifest_path(folder, version));
+    }
+
     /// Bytes of a version's manifest: remembered, or asked for.
     pub(crate) async fn size(
         &self,

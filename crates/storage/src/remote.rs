@@ -39,8 +39,12 @@ pub(crate) fn client(
         RetryConfig { backoff: BackoffConfig::default(), max_retries: RETRIES_MAX, retry_timeout: RETRY_TIMEOUT };
     match root.kind {
         RemoteKind::S3 => {
-            let settings = settings("AWS_", variables);
-            let known = settings.filter_map(|(name, value)| Some((name.parse().ok()?, value)));
+            let settings: Vec<_> = settings("AWS_", variables).collect();
+            let endpoints = settings.iter().filter(|(name, _)| name.starts_with("aws_endpoint"));
+            for (name, value) in endpoints {
+                check_url(name, value)?;
+            }
+            let known = settings.into_iter().filter_map(|(name, value)| Some((name.parse().ok()?, value)));
             let builder = known.fold(AmazonS3Builder::new(), |builder, (key, value)| builder.with_config(key, value));
             Ok(Arc::new(builder.with_bucket_name(&root.bucket).with_retry(retry).build()?))
         }
@@ -52,6 +56,16 @@ pub(crate) fn client(
             Ok(Arc::new(builder.with_container_name(&root.bucket).with_retry(retry).build()?))
         }
     }
+}
+
+/// An endpoint that is no URL: the client would take it, and panic when it sends a request.
+fn check_url(name: &str, value: &str) -> Result<(), object_store::Error> {
+    let legal = Url::parse(value).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    if legal && value.trim() == value {
+        return Ok(());
+    }
+    let source = format!("{} is {value:?}, and must be a URL like https://host:port", name.to_ascii_uppercase());
+    Err(object_store::Error::Generic { store: "S3", source: source.into() })
 }
 
 /// Settings of one family, by their names in lower case.
@@ -89,10 +103,11 @@ pub(crate) fn reason(kind: StoreKind, cause: &object_store::Error) -> Option<&'s
         ),
         (_, Failed::NotFound { .. }) => Some("there is no such bucket or container: make it first"),
         (StoreKind::S3, _) => Some(
-            "it cannot be reached: check AWS_REGION, AWS_ENDPOINT_URL (with AWS_ALLOW_HTTP=true for http), the credentials and the network",
+            "it cannot be used as it is set up, or not be reached: check AWS_REGION, AWS_ENDPOINT_URL (http://host:port or https://host:port; with \
+             AWS_ALLOW_HTTP=true for http), the credentials and the network",
         ),
         (StoreKind::Azure, _) => Some(
-            "it cannot be reached: check AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ENDPOINT (with AZURE_ALLOW_HTTP=true for http), the credentials and \
+            "it cannot be used as it is set up, or not be reached: check AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_ENDPOINT (with AZURE_ALLOW_HTTP=true for http), the credentials and \
              the network",
         ),
     }

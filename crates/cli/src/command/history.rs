@@ -63,7 +63,7 @@ pub(crate) async fn operation(session: &Session, arguments: &OperationArguments)
     match &operation.state {
         OperationState::Unknown => {
             fields.push(("state", json!("unknown")));
-            fields.push(("next", json!("nothing of it is stored; it may be sent, again, under the same operation id")));
+            fields.push(("next", json!("nothing of it is stored on this branch so far: if its request has ended, send it under the same operation id")));
         }
         OperationState::InProgress => {
             fields.push(("state", json!("in progress")));

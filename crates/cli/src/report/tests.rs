@@ -163,7 +163,5 @@ async fn server_that_does_not_answer_is_told_with_the_way_out() {
     let error = omnigraph_client::Client::connect("grpc://127.0.0.1:1").await.unwrap_err();
     let text = text(&CliError::Read(error));
     assert!(text.starts_with("error: no connection to grpc://127.0.0.1:1: "), "{text}");
-    assert!(
-        text.ends_with("next: start a server with `omnigraph serve --root <folder>`, or name another with --url\n")
-    );
+    assert!(text.ends_with("next: start a server with `omnigraph serve --root <root>`, or name another with --url\n"));
 }

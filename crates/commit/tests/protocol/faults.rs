@@ -147,3 +147,55 @@ async fn commit_that_is_nobodys_is_named_and_other_tables_go_on() {
     let ids = process.ids(&process.newest().await).await;
     assert_eq!((ids[0].len(), ids[1].len()), (0, 1), "the stranger's row is visible to nobody");
 }
+
+/// What may stand where a version belongs, made from the manifest of the version before.
+fn damages(before: &Bytes) -> Vec<(&'static str, Bytes)> {
+    vec![
+        ("empty", Bytes::new()),
+        ("three bytes", Bytes::from_static(b"abc")),
+        ("half of a manifest", before.slice(..before.len() / 2)),
+        ("the manifest of the version before", before.clone()),
+        ("noise", (0..500_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect()),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn version_that_cannot_be_read_stops_its_table_alone_until_it_is_gone() {
+    for which in 0..damages(&Bytes::from_static(b"..")).len() {
+        let world = World::new().await;
+        let (process, other) = (world.process().await, world.process().await);
+        process.append(fresh(), "first", &TABLES).await.unwrap();
+        let newest = process.newest().await;
+        let row = newest.table(TABLES[0]).unwrap().clone();
+        let manifest = |version: u64| row.path.child(format!("_versions/{:020}.manifest", u64::MAX - version));
+        let before = world.temp.store.get(&manifest(row.version.0)).await.unwrap().unwrap().bytes;
+        let (what, bytes) = damages(&before).swap_remove(which);
+        let damaged = manifest(row.version.next().0);
+        world.temp.store.put(&damaged, bytes).await.unwrap();
+
+        let operation = fresh();
+        process.append(operation, "mine", &TABLES[..1]).await.expect_err(what);
+        for writer in [&process, &other] {
+            writer
+                .append(fresh(), &format!("b{}", fresh()), &TABLES[1..])
+                .await
+                .unwrap_or_else(|failure| panic!("{what}: {failure:?}"));
+            let refused = writer.append(fresh(), "a", &TABLES[..1]).await.unwrap_err();
+            assert!(
+                matches!(&refused.problem, Problem::TableOccupied { table, .. } if table == "A"),
+                "{what}: {refused:?}"
+            );
+            assert_eq!(refused.effect, Effect::None, "{what}");
+        }
+        world.temp.store.delete(&damaged).await.unwrap();
+        for writer in [&process, &other] {
+            writer
+                .append(fresh(), &format!("a{}", fresh()), &TABLES[..1])
+                .await
+                .unwrap_or_else(|failure| panic!("{what}: {failure:?}"));
+        }
+        process.append(operation, "mine", &TABLES[..1]).await.unwrap();
+        let ids = world.quiesced().await;
+        assert_eq!((ids[0].len(), ids[1].len()), (4, 3), "{what}: {ids:?}");
+    }
+}

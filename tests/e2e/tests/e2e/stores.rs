@@ -91,9 +91,13 @@ fn root_that_cannot_be_served_is_refused_with_the_way_out() {
         ("s3:///graphs", "s3://bucket/prefix"),
         ("s3://bucket/graphs", "check AWS_REGION, AWS_ENDPOINT_URL"),
         ("az://container/graphs", "check AZURE_STORAGE_ACCOUNT_NAME"),
+        ("s3://endpoint/without-scheme", "http://host:port"),
     ] {
         let mut command = omnigraph_e2e::server::omnigraph();
         command.args(["serve", "--listen", "127.0.0.1:0", "--root", root]).envs(nowhere).envs(wrong);
+        if root.contains("without-scheme") {
+            command.env("AWS_ENDPOINT_URL", "127.0.0.1:9000");
+        }
         let output = command.output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && errors.contains(text), "{root}: {errors}");
