@@ -7,9 +7,11 @@ mod ndjson;
 mod transfer;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use omnigraph_client::{Capture, Client, ClientError, Compression, LoadOptions, LoadTarget, Outcome, Purpose, Receipt};
+use omnigraph_client::{
+    Capture, Client, ClientError, Compression, LoadOptions, LoadTarget, Outcome, Purpose, Receipt, Timeout,
+};
 use omnigraph_types::{Effect, Failure, Problem, Retry};
 use serde_json::json;
 
@@ -49,6 +51,7 @@ pub(crate) async fn run(global: &Global, arguments: &LoadArguments) -> Result<()
     if let Kind::Table(type_name) = source {
         load.source = load.open_type(type_name).await?;
     }
+    let started = Instant::now();
     let mut attempt = 1;
     let mut effect = Effect::None;
     let receipt = loop {
@@ -59,12 +62,20 @@ pub(crate) async fn run(global: &Global, arguments: &LoadArguments) -> Result<()
         match outcome {
             Ok(receipt) => break receipt,
             Err(CliError::Load(failed)) if attempt < ATTEMPTS_MAX && load.may_repeat(&failed.error) => {
+                let pause = failed.error.retry_after().max(PAUSE);
+                // The time given is for all attempts together.
+                if let Some(Timeout::After(whole)) = global.timeout {
+                    let Some(left) = whole.checked_sub(started.elapsed() + pause) else {
+                        return Err(CliError::Load(failed));
+                    };
+                    load.options.timeout = Timeout::After(left);
+                }
                 attempt += 1;
                 eprintln!(
                     "{}; sending the load again, attempt {attempt} of {ATTEMPTS_MAX}",
                     report::headline(&failed.error)
                 );
-                tokio::time::sleep(failed.error.retry_after().max(PAUSE)).await;
+                tokio::time::sleep(pause).await;
             }
             Err(error) => return Err(error),
         }
