@@ -119,21 +119,7 @@ impl Store {
 
     /// All objects below `prefix`, sorted by path.
     pub async fn list(&self, prefix: &ObjectPath) -> Result<Vec<ObjectMeta>, StorageError> {
-        let location = self.location(prefix);
-        let mut objects: Vec<ObjectMeta> = self
-            .objects()
-            .list(Some(&location))
-            .try_filter_map(async |meta| {
-                Ok(self.object_path(&meta.location).map(|path| ObjectMeta {
-                    path,
-                    size: meta.size,
-                    etag: meta.e_tag,
-                    last_modified_ms: meta.last_modified.timestamp_millis(),
-                }))
-            })
-            .try_collect()
-            .await
-            .map_err(|error| read_error("list objects", prefix, error))?;
+        let mut objects: Vec<ObjectMeta> = self.walk(prefix).try_collect().await?;
         objects.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(objects)
     }
