@@ -248,6 +248,11 @@ impl Graphs {
         }
     }
 
+    /// The store that the graphs lie in.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// Opens a graph by name. Its format is checked by whatever is read of it.
     pub async fn open(&self, name: &GraphName) -> Result<(GraphEntry, Catalog), CatalogError> {
         match self.newest_entry(name).await? {

@@ -30,7 +30,7 @@ pub(crate) enum Outcome {
     Done,
     /// A check found something that mends itself.
     MendsItself,
-    /// A check found something that needs a person.
+    /// A check found, or a repair left, something that needs a person.
     NeedsPerson,
 }
 
@@ -39,7 +39,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, CliError> {
     let Arguments { global, command } = arguments;
     let done = match command {
         Command::Check(arguments) => return maintenance::check(&Session::open(&global).await?, &arguments).await,
-        Command::Repair(arguments) => maintenance::repair(&Session::open(&global).await?, arguments).await,
+        Command::Repair(arguments) => return maintenance::repair(&Session::open(&global).await?, arguments).await,
         Command::Serve(arguments) => server::serve(*arguments).await,
         Command::Server => server::show(&Session::open(&global).await?).await,
         Command::Graph(GraphCommand::Create(arguments)) => {

@@ -21,7 +21,7 @@ use error::CliError;
 const FAILED: u8 = 1;
 /// Exit code of a wrong command line; clap uses the same.
 const USAGE: u8 = 2;
-/// Exit codes of a check that found something.
+/// Exit codes of a check that found something, and of a repair that leaves something.
 const MENDS_ITSELF: u8 = 3;
 const NEEDS_PERSON: u8 = 4;
 

@@ -159,6 +159,7 @@ impl Ready {
 
 /// One round: from `Ready` to a commit, or to the news that somebody else has the version.
 pub(crate) async fn round(committer: Committer, ready: Ready, deadline: Instant) -> Result<RoundOutcome, CommitError> {
+    let _busy = committer.liveness().serve(ready.request.operation_id);
     let chain = ready.base.chain().clone();
     let entered = tokio::time::timeout_at(deadline, committer.gate(ready.base.branch_id()).enter()).await;
     let Ok(gate) = entered else { return Err(kept_waiting(&committer, &chain).await) };

@@ -365,6 +365,7 @@ pub(crate) async fn retire(
 ) -> Result<(), CommitError> {
     let catalog = committer.catalog();
     let (operation_id, digest) = (retired.operation_id, retired.digest.clone());
+    let _busy = committer.liveness().serve(operation_id);
     let publication = Publication::new(PublicationKind::Retire, operation_id, digest, retired.attempt_id);
     let publication = Publication { retired: Some(retired), ..publication };
     committer.hit(before).await?;

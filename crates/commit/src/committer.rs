@@ -97,6 +97,7 @@ impl Committer {
     /// From arm on the attempt runs in its own task: dropping this future then changes nothing. The failures are those of the protocol;
     /// what the writer itself refuses is passed through.
     pub async fn write(&self, request: WriteRequest, writer: Box<dyn Writer>) -> Result<WriteOutcome, Failure> {
+        let _busy = self.liveness().serve(request.operation_id);
         write::write(self, request, writer).await.map_err(CommitError::into_failure)
     }
 
@@ -112,6 +113,7 @@ impl Committer {
 
     /// Does what a preview showed and a person confirmed. `ReadSetChanged` if something else stands there by now.
     pub async fn repair(&self, chain: &Chain, request: RepairRequest) -> Result<RepairOutcome, Failure> {
+        let _busy = self.liveness().serve(request.operation_id);
         repair::repair(self, chain, request).await.map_err(CommitError::into_failure)
     }
 
@@ -121,16 +123,19 @@ impl Committer {
         request: &BranchRequest,
         source: &BranchSource,
     ) -> Result<BranchOutcome, Failure> {
+        let _busy = self.liveness().serve(request.operation_id);
         branches::create(self, request, source).await.map_err(CommitError::into_failure)
     }
 
     /// Deletes a branch: its chain ends, then its name is free.
     pub async fn delete_branch(&self, request: &BranchRequest) -> Result<BranchOutcome, Failure> {
+        let _busy = self.liveness().serve(request.operation_id);
         branches::delete(self, request).await.map_err(CommitError::into_failure)
     }
 
     /// Deletes the graph: main's chain ends, which every server meets. Its name is taken away by whoever owns the names.
     pub async fn delete_graph(&self, request: &BranchRequest) -> Result<GraphOutcome, Failure> {
+        let _busy = self.liveness().serve(request.operation_id);
         deletion::delete_graph(self, request).await.map_err(CommitError::into_failure)
     }
 

@@ -1,10 +1,10 @@
 //! Whether the owner of an intent may still be alive. Politeness only: settling a live owner is safe and costs it one failed request.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use omnigraph_types::{AttemptId, Clock};
+use omnigraph_types::{AttemptId, Clock, OperationId};
 
 use crate::decide::Owner;
 use crate::gate::GateHeld;
@@ -29,6 +29,38 @@ struct Sighting {
 #[derive(Debug, Default)]
 pub(crate) struct Liveness {
     inner: Mutex<Inner>,
+    served: Arc<Served>,
+}
+
+/// Operations that requests of this process are busy with, and how many requests of each.
+#[derive(Debug, Default)]
+struct Served {
+    requests: Mutex<HashMap<OperationId, usize>>,
+}
+
+impl Served {
+    fn lock(&self) -> MutexGuard<'_, HashMap<OperationId, usize>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// While it lives, an operation is under way in this process.
+#[derive(Debug)]
+pub(crate) struct UnderWay {
+    served: Arc<Served>,
+    operation: OperationId,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let mut requests = self.served.lock();
+        if let Some(busy) = requests.get_mut(&self.operation) {
+            *busy -= 1;
+            if *busy == 0 {
+                requests.remove(&self.operation);
+            }
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -40,7 +72,18 @@ struct Inner {
 
 impl Liveness {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A request, or a task that goes on after it, is busy with an operation.
+    pub(crate) fn serve(&self, operation: OperationId) -> UnderWay {
+        *self.served.lock().entry(operation).or_default() += 1;
+        UnderWay { served: self.served.clone(), operation }
+    }
+
+    /// Whether this process is busy with an operation, armed or not.
+    pub(crate) fn is_served(&self, operation: OperationId) -> bool {
+        self.served.lock().contains_key(&operation)
     }
 
     /// An attempt of this process is about to arm.

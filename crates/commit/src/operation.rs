@@ -13,7 +13,7 @@ use crate::intent::{self, IntentSlot};
 pub enum OperationState {
     /// Nothing is known of it: it never armed, or was not sent to this branch.
     Unknown,
-    /// It is armed, and its owner may be alive.
+    /// This process is busy with it, or it is armed and its owner may be alive.
     InProgress,
     /// It is committed; it is this commit.
     Committed(Box<CommitRow>),
@@ -88,6 +88,9 @@ pub(crate) async fn state(
             return Ok(OperationState::InDoubt { reason: format!("the intent of version {version} cannot be read") });
         }
         IntentSlot::Held { .. } | IntentSlot::Empty => {}
+    }
+    if committer.liveness().is_served(id) {
+        return Ok(OperationState::InProgress);
     }
     let aborted = rows.into_iter().rev().find(|row| row.kind == PublicationKind::Abort);
     Ok(match aborted {

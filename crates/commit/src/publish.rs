@@ -42,6 +42,7 @@ pub(crate) async fn publish(
     points: Points,
     deadline: Instant,
 ) -> Result<Published, CommitError> {
+    let _busy = committer.liveness().serve(intent.operation_id);
     committer.hit(points.arm_before).await?;
     // Held up for so long, `base` proves nothing: the intent that held the next version may have been swept.
     if base.proof_age(committer.clock()) > committer.catalog().proof_age_max() {

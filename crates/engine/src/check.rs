@@ -14,11 +14,11 @@ use futures::stream::BoxStream;
 use futures::{StreamExt, stream};
 use omnigraph_catalog::{BranchRow, Catalog, CatalogError, Chain, Graphs};
 use omnigraph_storage::{Pin, StorageError};
-use omnigraph_types::{BranchName, Failure};
+use omnigraph_types::{BranchName, Failure, GraphName};
 use tokio::sync::mpsc;
 
+use crate::engine::Engine;
 use crate::error::{EngineError, Result};
-use crate::graph::Graph;
 
 /// Bytes of the caches that one check uses.
 const CACHE_BYTES: u64 = 32 * 1024 * 1024;
@@ -174,13 +174,13 @@ pub struct CheckSummary {
     pub not_accounted: Vec<String>,
 }
 
-impl Graph {
-    /// Looks over one branch, or every branch and the files of the graph.
-    pub async fn check(&self, branch: Option<BranchName>) -> Result<CheckStream, Failure> {
-        let engine = self.engine();
-        let store = self.catalog().store().with_empty_caches(CACHE_BYTES);
-        let graphs = Graphs::new(store, engine.clock.clone(), engine.limits.clone());
-        let (_, catalog) = graphs.open(self.name()).await.map_err(EngineError::from)?;
+impl Engine {
+    /// Looks over one branch of a graph, or every branch and the graph's files. The graph need not be fit to be opened.
+    pub async fn check(&self, graph: &GraphName, branch: Option<BranchName>) -> Result<CheckStream, Failure> {
+        let shared = self.shared();
+        let store = shared.graphs.store().with_empty_caches(CACHE_BYTES);
+        let graphs = Graphs::new(store, shared.clock.clone(), shared.limits.clone());
+        let (_, catalog) = graphs.open(graph).await.map_err(EngineError::from)?;
         let (parts, mut told) = mpsc::channel(WAITING_PARTS_MAX);
         let told_versions = HashSet::new();
         let mut checker = Checker { catalog, parts, summary: CheckSummary::default(), told_versions };

@@ -2,8 +2,10 @@
 //!
 //! Reading changes nothing, so every failure says that nothing was stored.
 
+use arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
 use omnigraph_catalog::CatalogError;
+use omnigraph_storage::{StorageError, reading_error};
 use omnigraph_types::{Diagnostic, Effect, Failure, Problem, TableId};
 use thiserror::Error;
 
@@ -46,6 +48,17 @@ pub enum QueryError {
     /// A table could not be opened.
     #[error("open a table of the snapshot")]
     Catalog(#[from] CatalogError),
+    /// Reading a table failed.
+    #[error("read a table of the snapshot")]
+    Storage(#[from] StorageError),
+    /// A file of what does not fit the memory failed.
+    #[error("{action} on disk")]
+    Spill {
+        /// What was being done, as a verb phrase.
+        action: &'static str,
+        /// The cause.
+        source: DataFusionError,
+    },
     /// Planning or running failed.
     #[error("{action}")]
     Engine {
@@ -59,6 +72,15 @@ pub enum QueryError {
 impl QueryError {
     /// The failure to show, with this error as its source.
     pub fn failure(self) -> Failure {
+        match self {
+            Self::Catalog(error) => error.failure(),
+            Self::Storage(error) => error.failure(),
+            other => other.own_failure(),
+        }
+        .with_effect(Effect::None)
+    }
+
+    fn own_failure(self) -> Failure {
         let message = self.to_string();
         let problem = match &self {
             Self::Memory { limit, asked, .. } => {
@@ -73,16 +95,18 @@ impl QueryError {
             Self::TypeMissing { table } => {
                 Problem::Corrupt { object: "snapshot".to_owned(), expected: format!("a table {table}") }
             }
-            Self::Catalog(_) => {
-                let Self::Catalog(error) = self else { return Failure::new(Problem::Internal, message) };
-                return error.failure().with_effect(Effect::None);
-            }
+            Self::Spill { .. } => Problem::StorageUnavailable,
+            Self::Catalog(_) | Self::Storage(_) => Problem::Internal,
         };
         let message = match &self {
+            Self::Spill { .. } => {
+                "the server's disk for spilled data cannot be written or read: free space there, then ask again"
+                    .to_owned()
+            }
             Self::Memory { .. } => format!("{message}: match or return less, or raise the limit"),
             _ => message,
         };
-        Failure::new(problem, message).with_effect(Effect::None).with_source(self)
+        Failure::new(problem, message).with_source(self)
     }
 }
 
@@ -99,7 +123,23 @@ pub(crate) fn engine_error(action: &'static str, error: DataFusionError) -> Quer
     {
         return QueryError::Overflow { column: column.clone(), result };
     }
-    QueryError::Engine { action, source: error }
+    match reading_error(action, Box::new(error)) {
+        Ok(error) => QueryError::Storage(error),
+        Err(cause) => match cause.downcast::<DataFusionError>() {
+            Ok(source) if is_of_disk(&source) => QueryError::Spill { action, source: *source },
+            Ok(source) => QueryError::Engine { action, source: *source },
+            Err(source) => QueryError::Engine { action, source: DataFusionError::External(source) },
+        },
+    }
+}
+
+/// Whether a file failed: a query writes none but what it spills.
+fn is_of_disk(error: &DataFusionError) -> bool {
+    match error.find_root() {
+        DataFusionError::IoError(_) => true,
+        DataFusionError::ArrowError(error, _) => matches!(error.as_ref(), ArrowError::IoError(..)),
+        _ => false,
+    }
 }
 
 /// Whether a memory reservation was refused.

@@ -16,6 +16,9 @@ use crate::{Pin, TreeRef};
 /// The cause, kept for the log.
 pub(crate) type Source = Box<dyn StdError + Send + Sync>;
 
+/// How a person learns which object it is: a message holds no paths.
+const FIND_IT: &str = "`omnigraph check` with the graph's name tells which and what to do";
+
 /// Whether a failed call may have changed the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Certainty {
@@ -161,7 +164,7 @@ impl StorageError {
             ),
             Self::TableNotFound { pin } => (
                 Problem::Corrupt { object: "table".to_owned(), expected: format!("version {}", pin.version) },
-                format!("version {} of a table is not in the store", pin.version),
+                format!("version {} of a table is not in the store: {FIND_IT}", pin.version),
             ),
             Self::Store { action, .. } => (Problem::StorageUnavailable, format!("the store failed: {action}")),
             Self::CommitUnknown { .. } => {
@@ -173,7 +176,7 @@ impl StorageError {
             ),
             Self::Corrupt { expected, .. } => (
                 Problem::Corrupt { object: "stored object".to_owned(), expected: (*expected).to_owned() },
-                format!("a stored object cannot be read as {expected}"),
+                format!("a stored object is not what it must be, {expected}: {FIND_IT}"),
             ),
             Self::OtherRoot { .. } => (
                 Problem::Corrupt { object: "branch".to_owned(), expected: "a root that was not moved".to_owned() },
@@ -197,20 +200,18 @@ pub(crate) fn lance_error(action: &'static str, object: impl ToString, error: La
             Ok(own) => *own,
             Err(source) => StorageError::Store { action, object, certainty: Certainty::NotApplied, source },
         },
-        LanceError::CorruptFile { .. } => {
-            StorageError::Corrupt { object, expected: "a Lance file", source: Box::new(error) }
-        }
-        // The store gave the bytes, and Lance could not make sense of them.
-        LanceError::IO { .. } if !caused_by_store(&error) => {
-            StorageError::Corrupt { object, expected: "a Lance file", source: Box::new(error) }
-        }
         LanceError::InvalidInput { .. }
         | LanceError::SchemaMismatch { .. }
         | LanceError::Schema { .. }
         | LanceError::Arrow { .. }
         | LanceError::FieldNotFound { .. }
         | LanceError::NotSupported { .. } => StorageError::Mismatch { action, object, source: Box::new(error) },
-        _ => StorageError::Store { action, object, certainty: Certainty::NotApplied, source: Box::new(error) },
+        error => match blame(&error) {
+            Blame::Content(expected) => StorageError::Corrupt { object, expected, source: Box::new(error) },
+            Blame::Store | Blame::Neither => {
+                StorageError::Store { action, object, certainty: Certainty::NotApplied, source: Box::new(error) }
+            }
+        },
     }
 }
 
@@ -221,8 +222,54 @@ fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (
     })
 }
 
-fn caused_by_store(error: &LanceError) -> bool {
-    causes(error).any(|cause| cause.is::<object_store::Error>() || cause.is::<std::io::Error>())
+/// The error of reading tables through another library.
+///
+/// # Errors
+/// The cause itself, where neither the store nor what it holds is to blame.
+pub fn reading_error(action: &'static str, cause: Source) -> Result<StorageError, Source> {
+    const OBJECT: &str = "the tables read";
+    match blame(cause.as_ref()) {
+        Blame::Content(expected) => Ok(StorageError::Corrupt { object: OBJECT.to_owned(), expected, source: cause }),
+        Blame::Store => {
+            let (object, certainty) = (OBJECT.to_owned(), Certainty::NotApplied);
+            Ok(StorageError::Store { action, object, certainty, source: cause })
+        }
+        Blame::Neither => Err(cause),
+    }
+}
+
+/// Who is to blame for a failed read.
+enum Blame {
+    /// What the store holds: this was expected.
+    Content(&'static str),
+    /// The store, which may answer another time.
+    Store,
+    /// Neither.
+    Neither,
+}
+
+fn blame(error: &(dyn StdError + 'static)) -> Blame {
+    // A shared error passes for the one in it, except when it is asked for its type.
+    let of_lance = |wanted: fn(&LanceError) -> bool| {
+        causes(error).filter_map(|cause| cause.downcast_ref::<LanceError>()).any(|cause| wanted(cause.find_root()))
+    };
+    let of_store = |wanted: fn(&object_store::Error) -> bool| {
+        causes(error).any(|cause| cause.downcast_ref::<object_store::Error>().is_some_and(wanted))
+    };
+    let absent = of_store(|error| matches!(error, object_store::Error::NotFound { .. }))
+        || of_lance(|error| matches!(error, LanceError::NotFound { .. }));
+    let through_lance = of_lance(|_| true);
+    if absent {
+        // A version names its files, and nobody removes one that is named.
+        Blame::Content("a file that a table's version names")
+    } else if of_store(|_| true) || (through_lance && causes(error).any(|cause| cause.is::<std::io::Error>())) {
+        Blame::Store
+    } else if of_lance(|error| matches!(error, LanceError::CorruptFile { .. } | LanceError::IO { .. })) {
+        // The store gave the bytes, and Lance could not make sense of them.
+        Blame::Content("a Lance file")
+    } else {
+        Blame::Neither
+    }
 }
 
 /// Whether Lance itself could not tell if its commit landed.

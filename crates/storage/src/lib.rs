@@ -20,7 +20,7 @@ mod walk;
 
 pub use change::{StagedChange, TransactionInfo, TransactionKind, TransactionMark};
 pub use commit::CommitOutcome;
-pub use error::{Certainty, StorageError};
+pub use error::{Certainty, StorageError, reading_error};
 pub use files::{FileWriter, FileWriterOptions, StagedFiles};
 pub use hook::{AfterVerdict, HookVerdict, StoreCall, StoreHook, StoreReply};
 pub use object::{Object, ObjectMeta, PutOutcome};

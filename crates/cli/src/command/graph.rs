@@ -15,9 +15,11 @@ pub(crate) async fn create(session: &Session, arguments: CreateArguments, schema
     let operation_id = arguments.operation_id.unwrap_or_else(Client::mint_operation_id);
     let graph = NewGraph { name: arguments.name, schema, operation_id };
     let text = graph.schema.clone();
-    let (info, _) =
+    let (info, receipt) =
         session.client.create_graph(graph).await.map_err(|error| CliError::Schema { error, text, operation_id })?;
-    print(session, &info)
+    let fields = fields(&info).into_iter().chain([("operation", json!(receipt.operation_id.to_string()))]);
+    let fields: Vec<(&str, Value)> = fields.collect();
+    session.print(|out| print_record(session.output, &fields, out))
 }
 
 /// Lists all graphs.
@@ -45,7 +47,8 @@ pub(crate) async fn delete(session: &Session, arguments: DeleteGraphArguments) -
 
 /// Shows one graph.
 pub(crate) async fn show(session: &Session, name: &GraphName) -> Result<(), CliError> {
-    print(session, &session.client.get_graph(name).await?)
+    let info = session.client.get_graph(name).await?;
+    session.print(|out| print_record(session.output, &fields(&info), out))
 }
 
 /// Shows the schema of a branch.
@@ -66,16 +69,15 @@ pub(crate) async fn schema(session: &Session, graph: &GraphName, branch: BranchN
     })
 }
 
-fn print(session: &Session, graph: &GraphInfo) -> Result<(), CliError> {
-    let fields = [
+fn fields(graph: &GraphInfo) -> [(&'static str, Value); 6] {
+    [
         ("graph", json!(graph.name)),
         ("id", json!(graph.id.to_string())),
         ("created", json!(time(graph.created_ms))),
         ("head", json!(graph.head.to_string())),
         ("schema", json!(graph.schema_hash)),
         ("storage_format", json!(graph.storage_format)),
-    ];
-    session.print(|out| print_record(session.output, &fields, out))
+    ]
 }
 
 /// A moment as text.

@@ -32,7 +32,7 @@ pub(crate) async fn check(session: &Session, arguments: &CheckArguments) -> Resu
         }
     }
     let summary = summary.ok_or(ClientError::Answer { what: "a check without a summary" })?;
-    print_check(session, &findings, &summary)?;
+    print_check(session, &findings, &summary, arguments.branch.as_ref())?;
     Ok(match (summary.needs_person, summary.mends_itself) {
         (0, 0) => Outcome::Done,
         (0, _) => Outcome::MendsItself,
@@ -40,7 +40,12 @@ pub(crate) async fn check(session: &Session, arguments: &CheckArguments) -> Resu
     })
 }
 
-fn print_check(session: &Session, findings: &[CheckFinding], summary: &CheckSummary) -> Result<(), CliError> {
+fn print_check(
+    session: &Session,
+    findings: &[CheckFinding],
+    summary: &CheckSummary,
+    branch: Option<&BranchName>,
+) -> Result<(), CliError> {
     let columns = ["who", "branch", "type", "kind", "finding", "next"];
     let list: Vec<Vec<Value>> = findings.iter().map(finding_row).collect();
     session.print(|out| match session.output {
@@ -55,7 +60,7 @@ fn print_check(session: &Session, findings: &[CheckFinding], summary: &CheckSumm
             if !list.is_empty() {
                 print_list(Output::Table, &columns, &list, out)?;
             }
-            Ok(out.write_all(summary_text(findings.len(), summary).as_bytes())?)
+            Ok(out.write_all(summary_text(findings.len(), summary, branch).as_bytes())?)
         }
     })
 }
@@ -89,7 +94,7 @@ fn summary_object(summary: &CheckSummary) -> Value {
     })
 }
 
-fn summary_text(shown: usize, summary: &CheckSummary) -> String {
+fn summary_text(shown: usize, summary: &CheckSummary, branch: Option<&BranchName>) -> String {
     let found = summary.mends_itself + summary.needs_person;
     let verdict = match (summary.needs_person, summary.mends_itself) {
         (0, 0) => "all is well".to_owned(),
@@ -103,13 +108,18 @@ fn summary_text(shown: usize, summary: &CheckSummary) -> String {
     if more > 0 {
         let _ = writeln!(text, "{} more findings are not shown", count(more));
     }
-    let _ = writeln!(
-        text,
-        "looked at: branches {}, their versions {}, versions of tables {}",
-        count(summary.branches),
-        count(summary.graph_versions),
-        count(summary.table_versions)
-    );
+    let _ = match branch {
+        Some(name) => {
+            writeln!(text, "looked at: branch {name}, its versions {}; without files", count(summary.graph_versions))
+        }
+        None => writeln!(
+            text,
+            "looked at: branches {}, their versions {}, versions of tables {}",
+            count(summary.branches),
+            count(summary.graph_versions),
+            count(summary.table_versions)
+        ),
+    };
     for one in &summary.unnamed {
         let age = match one.age.as_str() {
             "hour" => "within the last hour",
@@ -134,7 +144,7 @@ fn summary_text(shown: usize, summary: &CheckSummary) -> String {
 }
 
 /// Shows what stands in the way, or mends what was confirmed.
-pub(crate) async fn repair(session: &Session, arguments: RepairArguments) -> Result<(), CliError> {
+pub(crate) async fn repair(session: &Session, arguments: RepairArguments) -> Result<Outcome, CliError> {
     let RepairArguments { graph, branch, tables, confirm, operation_id } = arguments;
     let operation_id = operation_id.unwrap_or_else(Client::mint_operation_id);
     let repair = Repair { graph, branch, types: tables, operation_id, confirmation: confirm };
@@ -146,7 +156,17 @@ pub(crate) async fn repair(session: &Session, arguments: RepairArguments) -> Res
     session.print(|out| match session.output {
         Output::Table => Ok(out.write_all(repair_text(&repair, &report).as_bytes())?),
         Output::Json | Output::Csv => print_record(session.output, &repair_fields(&repair, &report), out),
-    })
+    })?;
+    Ok(repair_outcome(&report))
+}
+
+/// A preview is done when it is shown; a repair is not while something is left in the way.
+fn repair_outcome(report: &RepairReport) -> Outcome {
+    match report.state {
+        RepairState::Impossible => Outcome::NeedsPerson,
+        _ if !report.types_left.is_empty() => Outcome::NeedsPerson,
+        _ => Outcome::Done,
+    }
 }
 
 fn state_name(state: RepairState) -> &'static str {

@@ -1,9 +1,12 @@
 //! Writes that meet other writes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use omnigraph_commit::{OperationState, WriteKind, WriteOutcome, WriteRequest};
+use omnigraph_commit::{FailPoints, OperationState, WriteKind, WriteOutcome, WriteRequest};
+use omnigraph_storage::StoreCall;
+use omnigraph_testkit::{FaultHook, FaultPlan};
 use omnigraph_types::{BranchName, Effect, OperationId, Problem, Retry};
 use ulid::Ulid;
 
@@ -34,6 +37,35 @@ async fn resent_operation_gets_its_receipt_from_any_process() {
     let state = second.committer.operation(&BranchName::Main, operation).await.unwrap();
     assert_eq!(state, OperationState::Committed(Box::new(row)));
     assert_eq!(world.quiesced().await[0].len(), 1);
+}
+
+/// Before its intent is stored, only the process that is busy with an operation can know of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn operation_is_in_progress_while_its_process_arms_it() {
+    let world = World::new().await;
+    let hook = Arc::new(FaultHook::default());
+    let owner = world.process_with(vec![hook.clone()], FailPoints::default()).await;
+    let other = world.process().await;
+    let mut pause = hook.pause_before(FaultPlan::next(StoreCall::PutIfAbsent, "__recovery"));
+    let operation = fresh();
+    let asking = async {
+        pause.reached().await;
+        let here = owner.committer.operation(&BranchName::Main, operation).await.unwrap();
+        let there = other.committer.operation(&BranchName::Main, operation).await.unwrap();
+        pause.release();
+        (here, there)
+    };
+    let (written, (here, there)) = tokio::join!(owner.append(operation, "mine", &TABLES), asking);
+    assert_eq!((here, there), (OperationState::InProgress, OperationState::Unknown));
+    let row = committed(written.unwrap());
+    let state = owner.committer.operation(&BranchName::Main, operation).await.unwrap();
+    assert_eq!(state, OperationState::Committed(Box::new(row)));
+    // What is refused is not busy for ever.
+    let refused = fresh();
+    hook.fail(FaultPlan::next(StoreCall::PutIfAbsent, "__recovery"));
+    owner.append(refused, "other", &TABLES).await.unwrap_err();
+    let state = owner.committer.operation(&BranchName::Main, refused).await.unwrap();
+    assert_eq!(state, OperationState::Unknown);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -42,7 +42,7 @@ impl Checker {
             branch: Some(chain.name.clone()),
             type_name: None,
             message,
-            next: "restore the files of the graph from a backup".to_owned(),
+            next: "restore the files of the graph from a backup, unless the finding says otherwise".to_owned(),
         })
         .await
     }

@@ -195,6 +195,11 @@ impl Checker {
                     tracing::warn!(table = %named.type_name, %pin, %error, "check: a table version cannot be read");
                     self.lost_version(named, pin).await?;
                 }
+                // Its branch is told to lie in another root.
+                Err(StorageError::OtherRoot { .. }) => {
+                    self.summary.not_accounted.push(named.type_name.clone());
+                    return Ok(None);
+                }
                 Err(error) => return Err(error.into()),
             }
             if files.len() > FILES_MAX {

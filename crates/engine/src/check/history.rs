@@ -47,6 +47,8 @@ impl Checker {
                 Err(error) if is_damaged(&error) => {
                     self.unreadable(chain, &format!("version {version}"), &error).await?;
                 }
+                // It was told once of the branch, and would be told of every version.
+                Err(CatalogError::Storage(StorageError::OtherRoot { .. })) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
         }

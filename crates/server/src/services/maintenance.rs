@@ -94,8 +94,9 @@ impl Api {
             true => None,
             false => Some(convert::branch_name("branch", &request.branch)?),
         };
-        let graph = self.graph(&context, &request.graph).await?;
-        let parts = graph.check(branch).await?;
+        let graph = convert::graph_name("graph", &request.graph)?;
+        context.note_graph(graph.as_str());
+        let parts = self.engine.check(&graph, branch).await?;
         Ok(parts.map_ok(|part| wire::CheckGraphResponse { part: Some(encode_part(part)) }).map_err(refuse).boxed())
     }
 }

@@ -172,11 +172,41 @@ async fn check_finds_what_was_lost_on_the_disk() {
     let rows = names(&data).into_iter().find(|name| name != "left-behind.lance").unwrap();
     fs::remove_file(data.join(rows)).unwrap();
     world.run(&["check", "g"]).with(4, &["missing_files", "Port", "from a backup"]);
+    let text = "query codes() { match { $p: Port } return { $p.code } }";
+    world.run(&["query", "g", "--text", text]).with(1, &["CORRUPT", "omnigraph check"]);
+    let file = world.file("rows.csv", "code\nOSL\n");
+    let merge = ["load", "g", "--type", "Port", file.as_str(), "--mode", "merge"];
+    world.run(&merge).with(1, &["CORRUPT", "omnigraph check", "nothing was stored"]);
     // Lance numbers versions downwards: the first name is the pinned one.
     let mut versions = names(&dataset.join("_versions"));
     versions.sort();
     fs::remove_file(dataset.join("_versions").join(&versions[0])).unwrap();
     world.run(&["check", "g"]).with(4, &["damaged_table", "Port"]);
-    world.run(&["repair", "g"]).with(0, &["is missing", "from a backup"]);
+    world.run(&["repair", "g"]).with(4, &["is missing", "from a backup"]);
     world.load("Ship", "name\nMaud\n").with(0, &["committed"]);
+
+    // A server that never opened the graph looks it over too.
+    let manifests = world.graph().join("__manifest/_versions");
+    for name in names(&manifests) {
+        fs::write(manifests.join(name), "no manifest").unwrap();
+    }
+    let world = World { server: Server::start(world.root.path(), &[]), ..world };
+    world.run(&["check", "g"]).with(4, &["unreadable_version", "main", "__manifest", "from a backup"]);
+    world.load("Ship", "name\nGjoa\n").with(1, &["CORRUPT", "omnigraph check"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn root_that_was_copied_is_looked_over_as_far_as_it_can_be_read() {
+    let world = World::new();
+    world.run(&["branch", "create", "g", "side"]).with(0, &[]);
+    let file = world.file("rows.csv", "code\nBGO\n");
+    world.run(&["load", "g", "--branch", "side", "--type", "Port", &file, "--mode", "append"]).with(0, &["committed"]);
+    let elsewhere = root();
+    let from = format!("{}/.", world.root.path().display());
+    assert!(Command::new("cp").arg("-r").arg(from).arg(elsewhere.path()).status().unwrap().success());
+    let world = World { server: Server::start(elsewhere.path(), &[]), root: elsewhere, ..world };
+    let told = world.run(&["check", "g"]).with(4, &["unreadable_version", "side", "moved or copied"]);
+    assert_eq!(told.out.matches("moved or copied").count(), 1, "{}", told.out);
+    world.run(&["check", "g", "--branch", "main"]).with(0, &["all is well"]);
+    world.load("Port", "code\nTRD\n").with(0, &["committed"]);
 }

@@ -94,7 +94,7 @@ fn summary_tells_the_verdict_first_and_counts_what_nothing_names() {
         not_accounted: vec!["Route".to_owned()],
     };
     assert_eq!(
-        summary_text(1_000, &summary),
+        summary_text(1_000, &summary, None),
         "findings that need a person: 1,500; that mend themselves: 1\n501 more findings are not shown\n\
          looked at: branches 1, their versions 9, versions of tables 8\n\
          named by nothing: data files 1,200, 5 bytes, written earlier than a week ago\n\
