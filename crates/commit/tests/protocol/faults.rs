@@ -98,7 +98,7 @@ async fn rescuer_that_fails_at_any_point_is_followed_by_another() {
         let victim = world.process_with(hooks, FailPoints::default()).await;
         let rescuer_points = FailPoints::parse(&format!("g/{point}=error")).unwrap();
         let rescuer = world.process_with(Vec::new(), rescuer_points.clone()).await;
-        let survivor = world.process().await;
+        let survivor = world.patient_process().await;
         let operation = fresh();
         let failure = victim.append(operation, "mine", &TABLES).await.unwrap_err();
         assert!(matches!(failure.problem, Problem::RecoveryRequired { .. }), "{point}: {failure:?}");

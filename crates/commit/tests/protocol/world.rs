@@ -162,10 +162,26 @@ impl World {
         hooks: Vec<Arc<dyn StoreHook>>,
         failpoints: FailPoints,
     ) -> Process {
-        let store = self.temp.reopen(hooks).await;
-        let graphs = Graphs::new(store, clock.clone(), Arc::new(limits()));
+        self.process_of(limits(), clock, hooks, failpoints).await
+    }
+
+    /// A process that waits for others as long as a server does: on a busy machine puts are slow, and the grace of an owner grows with them.
+    pub(crate) async fn patient_process(&self) -> Process {
+        let limits = Limits { ticket_wait_ms: Limits::default().ticket_wait_ms, ..limits() };
+        self.process_of(limits, Arc::new(SystemClock), Vec::new(), FailPoints::default()).await
+    }
+
+    async fn process_of(
+        &self,
+        limits: Limits,
+        clock: Arc<dyn Clock>,
+        hooks: Vec<Arc<dyn StoreHook>>,
+        failpoints: FailPoints,
+    ) -> Process {
+        let (store, limits) = (self.temp.reopen(hooks).await, Arc::new(limits));
+        let graphs = Graphs::new(store, clock.clone(), limits.clone());
         let catalog = graphs.open(&name()).await.expect("the graph opens").1;
-        let options = CommitOptions { graph_name: name(), limits: Arc::new(limits()), clock, failpoints };
+        let options = CommitOptions { graph_name: name(), limits, clock, failpoints };
         Process { committer: Committer::new(catalog, options) }
     }
 
