@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use object_store::path::Path;
 use omnigraph_types::{TableVersion, TreeId};
 use serde::{Deserialize, Serialize};
 
 use crate::ObjectPath;
+use crate::exact::manifest_path;
 
 /// One chain of Lance versions of one table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -49,6 +51,14 @@ pub struct Pin {
     pub tree: TreeRef,
     /// The version.
     pub version: TableVersion,
+}
+
+impl Pin {
+    /// The object that makes the version: while it is there, so is the version.
+    pub fn manifest(&self) -> ObjectPath {
+        let place = manifest_path(&Path::default(), self.version.0);
+        self.tree.folder().child(place)
+    }
 }
 
 impl fmt::Display for Pin {

@@ -255,7 +255,8 @@ fn repair_text(repair: &Repair, report: &RepairReport) -> String {
         (RepairState::Done, _) => writeln!(text, "done: version {} of branch {branch} tells of it", report.version),
         (RepairState::Impossible, _) => writeln!(
             text,
-            "nothing that is stored can mend this: restore the files of these tables from a backup; other tables go on"
+            "nothing that is stored can mend this: `omnigraph check {}` tells what to do for each table; other tables go on",
+            repair.graph
         ),
         (RepairState::Preview | RepairState::Other, _) => writeln!(text, "this client does not know what that means"),
     };

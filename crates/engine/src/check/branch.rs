@@ -151,7 +151,14 @@ impl About<'_> {
                     Damage::Unreadable => "cannot be read",
                     Damage::TooMany => "is one of more than a thousand behind the pinned one",
                 };
-                let next = "restore the files of the table from a backup; other tables go on".to_owned();
+                let next = match damage {
+                    // No commit names what lies behind the pin.
+                    Damage::Unreadable if *version > pinned => format!(
+                        "move the object {} out of the root, then writes to the table go on; other tables go on",
+                        table.pinned.tree_ref().at(*version).manifest()
+                    ),
+                    _ => "restore the files of the table from a backup; other tables go on".to_owned(),
+                };
                 Some(self.finding(CheckKind::DamagedTable, Some(name), format!("version {version} {what}"), next))
             }
         }

@@ -182,7 +182,7 @@ async fn check_finds_what_was_lost_on_the_disk() {
     versions.sort();
     fs::remove_file(dataset.join("_versions").join(&versions[0])).unwrap();
     world.run(&["check", "g"]).with(4, &["damaged_table", "Port"]);
-    world.run(&["repair", "g"]).with(4, &["is missing", "from a backup"]);
+    world.run(&["repair", "g"]).with(4, &["is missing", "omnigraph check g"]);
     world.load("Ship", "name\nMaud\n").with(0, &["committed"]);
 
     // A server that never opened the graph looks it over too.
@@ -193,6 +193,24 @@ async fn check_finds_what_was_lost_on_the_disk() {
     let world = World { server: Server::start(world.root.path(), &[]), ..world };
     world.run(&["check", "g"]).with(4, &["unreadable_version", "main", "__manifest", "from a backup"]);
     world.load("Ship", "name\nGjoa\n").with(1, &["CORRUPT", "omnigraph check"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn version_that_cannot_be_read_behind_a_pin_is_mended_by_moving_the_object_that_check_names() {
+    let world = World::new();
+    let dataset = world.ports();
+    let mut versions = names(&world.root.path().join(dataset.as_str()).join("_versions"));
+    versions.sort();
+    // Lance numbers versions downwards: before the first name stands the next version.
+    let newest: u64 = versions[0].strip_suffix(".manifest").unwrap().parse().unwrap();
+    let next = format!("{dataset}/_versions/{:020}.manifest", newest - 1);
+    fs::write(world.root.path().join(&next), "no manifest").unwrap();
+    world.load("Port", "code\nBGO\n").with(1, &["TABLE_OCCUPIED", "omnigraph repair g"]);
+    world.run(&["repair", "g"]).with(4, &["cannot be read", "omnigraph check g"]);
+    world.run(&["check", "g"]).with(4, &["damaged_table", "Port", &format!("move the object {next} out of the root")]);
+    fs::rename(world.root.path().join(&next), world.files.path().join("moved")).unwrap();
+    world.load("Port", "code\nBGO\n").with(0, &["committed"]);
+    world.run(&["check", "g"]).with(0, &["all is well"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

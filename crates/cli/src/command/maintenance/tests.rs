@@ -78,7 +78,7 @@ fn table_whose_version_is_missing_is_told_with_the_way_out() {
     report.tables[0].damage = Some((TableVersion(6), TableDamage::Missing));
     let text = repair_text(&repair, &report);
     assert!(text.starts_with("Airport: version 6 is missing\n"), "{text}");
-    assert!(text.contains("from a backup"), "{text}");
+    assert!(text.contains("omnigraph check airline"), "{text}");
 }
 
 #[test]
