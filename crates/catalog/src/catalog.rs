@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use bytes::Bytes;
-use omnigraph_storage::{ObjectPath, Pin, Store};
+use omnigraph_storage::{Pin, Store};
 use omnigraph_types::{BranchId, Clock, GraphId, GraphName, GraphVersion, Limits, OperationId, TableVersion};
 use sha2::{Digest, Sha256};
 
@@ -181,8 +181,10 @@ impl Catalog {
 
     /// The accepted contract of this hash, proven to be it.
     pub async fn schema_contract(&self, hash: &str) -> Result<Bytes, CatalogError> {
-        let path: ObjectPath = self.paths().contract(hash);
-        let object = self.store().get(&path).await?;
+        let object = match self.paths().contract(hash) {
+            Some(path) => self.store().get(&path).await?,
+            None => None,
+        };
         let bytes = object.map(|object| object.bytes).filter(|bytes| sha256_hex(bytes) == hash);
         bytes.ok_or_else(|| CatalogError::Corrupt {
             object: format!("the schema contract {hash}"),

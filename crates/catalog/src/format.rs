@@ -151,8 +151,8 @@ pub(crate) struct Registers {
 pub(crate) fn decode_registers(batches: &[RecordBatch], version: GraphVersion) -> Result<Registers, CatalogError> {
     let rows = RawRows::read(batches, version)?;
     Ok(Registers {
-        tables: rows.all::<TableRow>("table")?.into_iter().map(|row| (row.id, row)).collect(),
-        branches: rows.all::<BranchRow>("branch")?.into_iter().map(|row| (row.branch_id, row)).collect(),
+        tables: rows.by_key("table", |row: &TableRow| row.id)?,
+        branches: rows.by_key("branch", |row: &BranchRow| row.branch_id)?,
     })
 }
 
@@ -181,7 +181,6 @@ pub(crate) fn decode_state(batches: &[RecordBatch], version: GraphVersion) -> Re
         return Err(CatalogError::Format { found: stamp.format, supported: STORAGE_FORMAT });
     }
     let graph: GraphBody = rows.one("graph")?;
-    let tables: Vec<TableRow> = rows.all("table")?;
     let state = State {
         graph_id: graph.graph_id,
         main_branch_id: graph.main_branch_id,
@@ -189,15 +188,15 @@ pub(crate) fn decode_state(batches: &[RecordBatch], version: GraphVersion) -> Re
         version,
         schema_hash: rows.one::<SchemaBody>("schema")?.hash,
         head: rows.one::<HeadBody>("head")?.commit_id,
-        tables: tables.into_iter().map(|row| (row.id, row)).collect::<BTreeMap<_, _>>(),
+        tables: rows.by_key("table", |row: &TableRow| row.id)?,
         commits: rows.all("commit")?,
         operations: rows.all("operation")?,
         unsettled: rows.all("unsettled")?,
         recoveries: rows.all("recovery")?,
         history: rows.all("history")?,
-        branches: rows.all::<BranchRow>("branch")?.into_iter().map(|row| (row.branch_id, row)).collect(),
-        retired: rows.all("retired")?.pop(),
-        base: rows.all::<BaseBody>("base")?.pop().map(|body| body.fragment),
+        branches: rows.by_key("branch", |row: &BranchRow| row.branch_id)?,
+        retired: rows.at_most_one("retired")?,
+        base: rows.at_most_one::<BaseBody>("base")?.map(|body| body.fragment),
         tables_changed: BTreeSet::new(),
         branches_changed: BTreeSet::new(),
     };
@@ -254,6 +253,28 @@ impl<'a> RawRows<'a> {
             (Some(row), 0) => Ok(row),
             _ => Err(self.corrupt(&format!("exactly one {kind} row"))),
         }
+    }
+
+    fn at_most_one<T: DeserializeOwned>(&self, kind: &str) -> Result<Option<T>, CatalogError> {
+        let mut rows = self.all(kind)?;
+        match (rows.pop(), rows.len()) {
+            (row, 0) => Ok(row),
+            _ => Err(self.corrupt(&format!("at most one {kind} row"))),
+        }
+    }
+
+    fn by_key<T: DeserializeOwned, K: Ord>(
+        &self,
+        kind: &str,
+        key: impl Fn(&T) -> K,
+    ) -> Result<BTreeMap<K, T>, CatalogError> {
+        let rows: Vec<T> = self.all(kind)?;
+        let count = rows.len();
+        let rows: BTreeMap<K, T> = rows.into_iter().map(|row| (key(&row), row)).collect();
+        if rows.len() < count {
+            return Err(self.corrupt(&format!("one {kind} row for each {kind}")));
+        }
+        Ok(rows)
     }
 
     fn corrupt(&self, expected: &str) -> CatalogError {

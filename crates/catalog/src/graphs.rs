@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow::datatypes::SchemaRef;
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
-use omnigraph_storage::{CommitOutcome, PutOutcome, StagedChange, Store, TransactionMark, TreeRef};
+use omnigraph_storage::{CommitOutcome, PutOutcome, StagedChange, StorageError, Store, TransactionMark, TreeRef};
 use omnigraph_types::{
     AttemptId, BranchId, Clock, CommitId, GraphId, GraphName, GraphVersion, Limits, OperationId, TableId, TableVersion,
 };
@@ -28,7 +28,7 @@ const CONCURRENCY: usize = 8;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "state")]
-enum NameEntry {
+pub(crate) enum NameEntry {
     Created {
         format: u32,
         graph_id: GraphId,
@@ -308,16 +308,12 @@ impl Graphs {
     }
 
     async fn entry_at(&self, name: &GraphName, sequence: u64) -> Result<NameEntry, CatalogError> {
-        let object = self.store.get(&paths::name_entry(name, sequence)).await?.ok_or_else(|| corrupt(name))?;
-        #[derive(Deserialize)]
-        struct FormatStamp {
-            format: u32,
-        }
-        let stamp: FormatStamp = serde_json::from_slice(&object.bytes).map_err(|_| corrupt(name))?;
-        if stamp.format != STORAGE_FORMAT {
-            return Err(CatalogError::Format { found: stamp.format, supported: STORAGE_FORMAT });
-        }
-        serde_json::from_slice(&object.bytes).map_err(|_| corrupt(name))
+        let object = match self.store.get(&paths::name_entry(name, sequence)).await {
+            Ok(Some(object)) => object,
+            Ok(None) | Err(StorageError::Misplaced { .. }) => return Err(corrupt(name)),
+            Err(error) => return Err(error.into()),
+        };
+        read_entry(name, &object.bytes)
     }
 
     /// Everything of a new graph but its name.
@@ -333,7 +329,11 @@ impl Graphs {
         let mark =
             || TransactionMark { uuid: self.clock.mint().to_string(), operation_id: new.operation_id, attempt_id };
         debug_assert_eq!(sha256_hex(&new.contract), new.contract_hash);
-        match self.store.put_if_absent(&graph_paths.contract(&new.contract_hash), new.contract.clone()).await? {
+        let contract = graph_paths.contract(&new.contract_hash).ok_or_else(|| CatalogError::Corrupt {
+            object: "the hash of a new graph's schema".to_owned(),
+            expected: "64 hexadecimal digits".to_owned(),
+        })?;
+        match self.store.put_if_absent(&contract, new.contract.clone()).await? {
             PutOutcome::Created | PutOutcome::AlreadyExists => {}
         }
         let tables = stream::iter(new.tables.iter().map(|table| {
@@ -363,6 +363,19 @@ fn created(outcome: CommitOutcome, table: &str) -> Result<(), CatalogError> {
             expected: "nothing, because its id is fresh".to_owned(),
         }),
     }
+}
+
+/// Reads an entry's bytes. Fails with `Format` before it reads anything else of another format.
+pub(crate) fn read_entry(name: &GraphName, bytes: &[u8]) -> Result<NameEntry, CatalogError> {
+    #[derive(Deserialize)]
+    struct FormatStamp {
+        format: u32,
+    }
+    let stamp: FormatStamp = serde_json::from_slice(bytes).map_err(|_| corrupt(name))?;
+    if stamp.format != STORAGE_FORMAT {
+        return Err(CatalogError::Format { found: stamp.format, supported: STORAGE_FORMAT });
+    }
+    serde_json::from_slice(bytes).map_err(|_| corrupt(name))
 }
 
 fn corrupt(name: &GraphName) -> CatalogError {

@@ -51,20 +51,31 @@ pub(crate) async fn spill(base: &Snapshot, next: &mut State, first_fragment: u64
     Ok(spill)
 }
 
-/// Merges the newest `FAN_IN` fragments of one level, where there are so many.
+/// `FAN_IN` neighbours of one level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MergeDue {
+    /// Place of the oldest.
+    first: usize,
+    /// Their level.
+    level: u32,
+}
+
+/// The lowest level that has `FAN_IN` fragments beside each other, and the oldest of them.
+pub(crate) fn merge_due(history: &[HistoryRow]) -> Option<MergeDue> {
+    let runs = history.windows(FAN_IN).enumerate();
+    let alike = runs.filter(|(_, rows)| rows.iter().all(|row| row.level == rows[0].level));
+    alike.map(|(first, rows)| MergeDue { first, level: rows[0].level }).min_by_key(|due| due.level)
+}
+
+/// Merges the oldest `FAN_IN` fragments of one level, where there are so many.
 async fn merge_oldest_full_level(
     base: &Snapshot,
     next: &mut State,
     fragment: u64,
     spill: &mut Spill,
 ) -> Result<(), CatalogError> {
-    let run = |level: u32| next.history.iter().filter(move |row| row.level == level).count();
-    let levels = next.history.iter().map(|row| row.level);
-    let Some(level) = levels.max().into_iter().flat_map(|top| 0..=top).find(|level| run(*level) >= FAN_IN) else {
-        return Ok(());
-    };
+    let Some(MergeDue { first, level }) = merge_due(&next.history) else { return Ok(()) };
     let (mut commits, mut operations) = (Vec::new(), Vec::new());
-    let first = next.history.iter().position(|row| row.level == level).unwrap_or(0);
     let merged: Vec<HistoryRow> = next.history.drain(first..first + FAN_IN).collect();
     for row in &merged {
         let (more_commits, more_operations) = read_fragment(base, row.fragment).await?;

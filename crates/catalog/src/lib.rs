@@ -13,6 +13,8 @@ mod publication;
 mod rows;
 mod snapshot;
 mod state;
+#[doc(hidden)]
+pub mod stored;
 
 pub use branches::Chain;
 pub use catalog::{Catalog, sha256_hex};

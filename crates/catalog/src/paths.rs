@@ -5,6 +5,9 @@ use omnigraph_types::{BranchId, GraphId, GraphName, GraphVersion, TableId};
 
 use crate::TableKind;
 
+/// Digits of a SHA-256 in hexadecimal.
+const HASH_DIGITS: usize = 64;
+
 /// Folder of the graph names.
 pub(crate) fn names() -> ObjectPath {
     ObjectPath::new("__graphs")
@@ -37,9 +40,10 @@ impl GraphPaths {
         self.root.child("__manifest")
     }
 
-    /// An accepted contract, by its hash in hexadecimal.
-    pub fn contract(&self, hash: &str) -> ObjectPath {
-        self.root.child("__schema").child(format!("{hash}.json"))
+    /// An accepted contract, by its hash: 64 hexadecimal digits. There is no place for any other text.
+    pub fn contract(&self, hash: &str) -> Option<ObjectPath> {
+        let is_hash = hash.len() == HASH_DIGITS && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_hash.then(|| self.root.child("__schema").child(format!("{hash}.json")))
     }
 
     /// Folder of a branch's intents.

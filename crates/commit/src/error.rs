@@ -138,7 +138,10 @@ impl CommitError {
         match self {
             Self::Violation { .. } | Self::IntentUnreadable { .. } | Self::VersionMissing { .. } => true,
             Self::Storage(error) | Self::Catalog(CatalogError::Storage(error)) => {
-                matches!(error, StorageError::Corrupt { .. } | StorageError::TableNotFound { .. })
+                matches!(
+                    error,
+                    StorageError::Corrupt { .. } | StorageError::Misplaced { .. } | StorageError::TableNotFound { .. }
+                )
             }
             Self::Catalog(CatalogError::Corrupt { .. }) => true,
             _ => false,

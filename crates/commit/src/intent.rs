@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use omnigraph_catalog::{Catalog, Publication, sha256_hex};
-use omnigraph_storage::{Certainty, ObjectPath, PutOutcome};
+use omnigraph_storage::{Certainty, ObjectPath, PutOutcome, StorageError};
 use omnigraph_types::{AttemptId, BranchId, BranchName, GraphVersion, OperationId};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -58,6 +58,29 @@ impl Intent {
     pub fn version(&self) -> GraphVersion {
         self.base.next()
     }
+
+    /// Reads the bytes that lie at the place of the intent of `branch` at `version`.
+    ///
+    /// # Errors
+    /// What is told of an object there that is no such intent.
+    pub fn from_bytes(bytes: &[u8], branch: BranchId, version: GraphVersion) -> Result<Self, Unreadable> {
+        let readable = serde_json::from_slice::<Self>(bytes).ok();
+        let fits =
+            |intent: &Self| intent.format == INTENT_FORMAT && intent.branch_id == branch && intent.version() == version;
+        readable.filter(fits).ok_or_else(|| {
+            let stamp = serde_json::from_slice::<Stamp>(bytes).ok();
+            let format = stamp.map(|stamp| stamp.format).filter(|format| *format != INTENT_FORMAT);
+            Unreadable { version, content: sha256_hex(bytes), format }
+        })
+    }
+
+    /// The bytes that are stored.
+    ///
+    /// # Errors
+    /// If it is no value that JSON can hold, which no intent is.
+    pub fn to_bytes(&self) -> Result<Bytes, serde_json::Error> {
+        serde_json::to_vec(self).map(Bytes::from)
+    }
 }
 
 /// What is at the place of an intent.
@@ -83,7 +106,7 @@ impl IntentSlot {
 pub struct Unreadable {
     /// The version that it is a ticket for.
     pub version: GraphVersion,
-    /// SHA-256 of its bytes, in hexadecimal.
+    /// SHA-256 in hexadecimal: of its bytes, or, of a folder and of what is too large to be read, of what is known of it.
     pub content: String,
     /// The format that it names, if it is another program's: upgrading may be better than repairing.
     pub format: Option<u32>,
@@ -115,20 +138,19 @@ pub(crate) async fn read(
     branch: BranchId,
     version: GraphVersion,
 ) -> Result<IntentSlot, CommitError> {
-    let Some(object) = catalog.store().get(&path(catalog, branch, version)).await? else {
-        return Ok(IntentSlot::Empty);
-    };
-    let readable = serde_json::from_slice::<Intent>(&object.bytes).ok();
-    let fits =
-        |intent: &Intent| intent.format == INTENT_FORMAT && intent.branch_id == branch && intent.version() == version;
-    match readable.filter(fits) {
-        Some(intent) => Ok(IntentSlot::Held { intent: Box::new(intent), etag: object.etag }),
-        None => {
-            let stamp = serde_json::from_slice::<Stamp>(&object.bytes).ok();
-            let format = stamp.map(|stamp| stamp.format).filter(|format| *format != INTENT_FORMAT);
-            Ok(IntentSlot::Unreadable(Unreadable { version, content: sha256_hex(&object.bytes), format }))
+    let object = match catalog.store().get(&path(catalog, branch, version)).await {
+        Ok(Some(object)) => object,
+        Ok(None) => return Ok(IntentSlot::Empty),
+        Err(StorageError::Misplaced { found, .. }) => {
+            let content = sha256_hex(format!("{found:?}").as_bytes());
+            return Ok(IntentSlot::Unreadable(Unreadable { version, content, format: None }));
         }
-    }
+        Err(error) => return Err(error.into()),
+    };
+    Ok(match Intent::from_bytes(&object.bytes, branch, version) {
+        Ok(intent) => IntentSlot::Held { intent: Box::new(intent), etag: object.etag },
+        Err(found) => IntentSlot::Unreadable(found),
+    })
 }
 
 /// Takes the ticket. An unknown outcome is met by the same put again: until the version is somebody's, "nothing happened" is not proven.
@@ -138,11 +160,10 @@ pub(crate) async fn take_ticket(
     intent: &Intent,
     until: Instant,
 ) -> Result<TicketOutcome, CommitError> {
-    let bytes = serde_json::to_vec(intent).map_err(|_| CommitError::Violation {
+    let bytes = intent.to_bytes().map_err(|_| CommitError::Violation {
         object: "an intent".to_owned(),
         expected: "a value that can be written as JSON".to_owned(),
     })?;
-    let bytes = Bytes::from(bytes);
     let path = path(catalog, intent.branch_id, intent.version());
     let mut unknown = false;
     loop {

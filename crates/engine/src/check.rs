@@ -296,7 +296,10 @@ fn is_damaged(error: &CatalogError) -> bool {
     match error {
         CatalogError::Corrupt { .. } | CatalogError::Format { .. } => true,
         CatalogError::Storage(error) => {
-            matches!(error, StorageError::Corrupt { .. } | StorageError::TableNotFound { .. })
+            matches!(
+                error,
+                StorageError::Corrupt { .. } | StorageError::Misplaced { .. } | StorageError::TableNotFound { .. }
+            )
         }
         _ => false,
     }

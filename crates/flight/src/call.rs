@@ -90,6 +90,8 @@ pub struct WholeBody(());
 pub enum BodyFault {
     /// A message is longer than the server decodes.
     TooLarge {
+        /// The limit's name.
+        name: &'static str,
         /// Bytes allowed.
         limit: u64,
         /// Bytes that the message's prefix announced.
@@ -103,7 +105,7 @@ impl BodyFault {
     /// The fault as it is told to the client.
     pub fn failure(self) -> Failure {
         match self {
-            Self::TooLarge { limit, asked } => FlightFault::MessageTooLarge { limit, asked }.failure(),
+            Self::TooLarge { name, limit, asked } => FlightFault::MessageTooLarge { name, limit, asked }.failure(),
             Self::Broken => FlightFault::Broken.failure(),
         }
     }

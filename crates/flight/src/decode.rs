@@ -7,7 +7,6 @@
 //! Invariant: no message makes the decoder hold more than `limit` bytes, dictionaries and all.
 
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
@@ -17,6 +16,7 @@ use arrow::error::ArrowError;
 use arrow_flight::FlightData;
 use arrow_ipc::reader::{read_dictionary, read_record_batch};
 use arrow_ipc::{Message, MessageHeader};
+use omnigraph_types::contain;
 
 use crate::FlightFault;
 use crate::bounds::{SizeFault, check_buffers, plain_bytes};
@@ -142,9 +142,12 @@ impl StreamDecoder {
 
 /// Runs arrow-ipc on bytes of a client. It asserts about them in places, and a client must not end a task by that.
 fn guarded<T>(decode: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, String> {
-    match catch_unwind(AssertUnwindSafe(decode)) {
+    match contain(decode) {
         Ok(outcome) => outcome.map_err(|error| error.to_string()),
-        Err(_) => Err("the message contradicts itself".to_owned()),
+        Err(contained) => {
+            tracing::debug!(%contained, "arrow-ipc gave up on a message");
+            Err("the message contradicts itself".to_owned())
+        }
     }
 }
 

@@ -32,9 +32,11 @@ pub enum FlightFault {
     },
     /// A message is too long.
     #[error(
-        "a message of {asked} bytes is longer than message_bytes_max = {limit}: send smaller batches, or have the operator raise the limit"
+        "a message of {asked} bytes is longer than {name} = {limit}: send smaller messages, or have the operator raise the limit"
     )]
     MessageTooLarge {
+        /// The limit's name.
+        name: &'static str,
         /// Bytes allowed.
         limit: u64,
         /// Bytes that it has.
@@ -138,7 +140,7 @@ impl FlightFault {
                 return Failure::new(Problem::Cancelled, message).with_effect(Effect::None);
             }
             Self::Idle { .. } => return Failure::new(Problem::DeadlineExceeded, message).with_effect(Effect::None),
-            Self::MessageTooLarge { limit, asked } => limit_problem("message_bytes_max", *limit, *asked),
+            Self::MessageTooLarge { name, limit, asked } => limit_problem(name, *limit, *asked),
             Self::DecodedTooLarge { limit, asked } => limit_problem("decoded_message_bytes_max", *limit, *asked),
             Self::NoDescriptor => invalid("descriptor"),
             Self::BadPath { .. } => invalid("descriptor.path"),

@@ -16,6 +16,8 @@ mod put;
 mod request_body;
 mod service;
 mod ticket;
+#[doc(hidden)]
+pub mod untrusted;
 
 pub use call::{BodyFault, BodyState, CallContext, WholeBody};
 pub use encode::split_batch;

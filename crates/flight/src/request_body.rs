@@ -2,7 +2,8 @@
 //!
 //! Why: tonic swallows a reset by the client (`RST_STREAM` with CANCEL) and hyper one with NO_ERROR; both look like the client's regular
 //! end of stream. This body turns every end without the END_STREAM flag into an error, and ends within a message as well. It also reads
-//! the length that each message announces, so that the refusal of a long one can tell how long it was.
+//! the length that each message announces, so that the refusal of a long one can tell how long it was. A call's first message is held to a
+//! limit of its own: as many of them may be collected at once as there may be requests, while long messages belong to the few loads.
 //!
 //! Invariant: `BodyState::require_whole` succeeds only after the inner body said END_STREAM between two messages.
 
@@ -11,20 +12,25 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use omnigraph_types::Limits;
 use thiserror::Error;
 
 use crate::{BodyFault, BodyState};
 
 /// Bytes in front of every gRPC message: a flag and a length.
 const PREFIX_BYTES: usize = 5;
+const REQUEST_LIMIT: &str = "request_bytes_max";
+const MESSAGE_LIMIT: &str = "message_bytes_max";
 
 /// Why the stream of a watched body ends with an error. It hides its cause on purpose: tonic looks through the causes of an error, and
 /// would take a reset by the client for a regular end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum BrokenBody {
     /// A message is too long.
-    #[error("a message of {asked} bytes is longer than the limit of {limit} bytes")]
+    #[error("a message of {asked} bytes is longer than {name} = {limit}")]
     TooLarge {
+        /// The limit's name.
+        name: &'static str,
         /// Bytes allowed.
         limit: u64,
         /// Bytes announced.
@@ -45,15 +51,15 @@ pub struct WatchedBody<B> {
 }
 
 impl<B> WatchedBody<B> {
-    /// Watches `inner` on behalf of `state`; a message may be `message_bytes_max` long.
-    pub fn new(inner: B, state: BodyState, message_bytes_max: u64) -> Self {
-        Self { inner, state, messages: MessageScanner::new(message_bytes_max), done: false }
+    /// Watches `inner` on behalf of `state`; its first message may be `request_bytes_max` long, and any other `message_bytes_max`.
+    pub fn new(inner: B, state: BodyState, limits: &Limits) -> Self {
+        Self { inner, state, messages: MessageScanner::new(limits), done: false }
     }
 
     fn fail(&mut self, error: BrokenBody) -> BrokenBody {
         self.done = true;
         self.state.note_fault(match error {
-            BrokenBody::TooLarge { limit, asked } => BodyFault::TooLarge { limit, asked },
+            BrokenBody::TooLarge { name, limit, asked } => BodyFault::TooLarge { name, limit, asked },
             BrokenBody::EndedEarly => BodyFault::Broken,
         });
         error
@@ -116,6 +122,9 @@ where
 /// Follows the gRPC messages in a byte stream without keeping them.
 #[derive(Debug)]
 struct MessageScanner {
+    /// The limit of the next message, by name.
+    next_max: (&'static str, u64),
+    /// The limit of all messages but the first.
     message_bytes_max: u64,
     prefix: [u8; PREFIX_BYTES],
     prefix_bytes: usize,
@@ -123,8 +132,13 @@ struct MessageScanner {
 }
 
 impl MessageScanner {
-    fn new(message_bytes_max: u64) -> Self {
-        Self { message_bytes_max, prefix: [0; PREFIX_BYTES], prefix_bytes: 0, body_bytes_left: 0 }
+    fn new(limits: &Limits) -> Self {
+        let (message_bytes_max, request_bytes_max) = (limits.message_bytes_max, limits.request_bytes_max);
+        let next_max = match request_bytes_max < message_bytes_max {
+            true => (REQUEST_LIMIT, request_bytes_max),
+            false => (MESSAGE_LIMIT, message_bytes_max),
+        };
+        Self { next_max, message_bytes_max, prefix: [0; PREFIX_BYTES], prefix_bytes: 0, body_bytes_left: 0 }
     }
 
     /// Whether the bytes so far end between two messages.
@@ -147,8 +161,9 @@ impl MessageScanner {
             if self.prefix_bytes == PREFIX_BYTES {
                 let [_, a, b, c, d] = self.prefix;
                 let asked = u64::from(u32::from_be_bytes([a, b, c, d]));
-                if asked > self.message_bytes_max {
-                    return Err(BrokenBody::TooLarge { limit: self.message_bytes_max, asked });
+                let (name, limit) = std::mem::replace(&mut self.next_max, (MESSAGE_LIMIT, self.message_bytes_max));
+                if asked > limit {
+                    return Err(BrokenBody::TooLarge { name, limit, asked });
                 }
                 self.prefix_bytes = 0;
                 self.body_bytes_left = asked;

@@ -13,6 +13,8 @@ mod rows;
 mod serve;
 mod services;
 mod transport;
+#[doc(hidden)]
+pub mod untrusted;
 
 pub use config::{ConfigError, Exposure, LogFormat, ServeArgs, ServeConfig};
 pub use logging::init_logging;

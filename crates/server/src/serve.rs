@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omnigraph_engine::{Engine, EngineOptions};
-use omnigraph_types::{Failure, SystemClock};
+use omnigraph_types::{Failure, SystemClock, quiet_contained_panics};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -73,9 +73,10 @@ pub struct BoundServer {
 }
 
 impl BoundServer {
-    /// Checks the configuration, binds the address and opens the root.
+    /// Checks the configuration, binds the address and opens the root. Sets the process's panic hook, which hands on to the one before it.
     pub async fn bind(config: ServeConfig) -> Result<Self, ServeError> {
         config.check_exposure()?;
+        quiet_contained_panics();
         let listen = config.listen;
         let bind_error = |source| ServeError::Listen { listen, source };
         let listener = TcpListener::bind(listen).await.map_err(bind_error)?;

@@ -5,16 +5,15 @@
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
-use std::panic::AssertUnwindSafe;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use futures::{FutureExt, TryStreamExt};
+use futures::TryStreamExt;
 use lance::dataset::CommitBuilder;
 use lance::dataset::refs::{BranchContents, BranchIdentifier, branch_contents_path};
 use lance::dataset::transaction::{Operation, Transaction};
 use lance_core::Error as LanceError;
 use object_store::{Error as ObjectStoreError, ObjectStoreExt, PutMode};
-use omnigraph_types::{TableVersion, TreeId};
+use omnigraph_types::{TableVersion, TreeId, contain_async};
 
 use crate::change::{Base, RowIds, Unfit};
 use crate::error::{is_status_unknown, lance_error};
@@ -68,10 +67,11 @@ impl Store {
 
     async fn open_version(&self, pin: &Pin) -> Result<Table, StorageError> {
         // Lance panics on some damaged manifests.
-        let opened = AssertUnwindSafe(self.dataset_builder(&pin.tree).with_version(pin.version.0).load());
-        let opened = opened.catch_unwind().await;
-        let opened =
-            opened.map_err(|_| corrupt(pin, "a version that can be opened", "Lance panicked on its manifest"))?;
+        let opened = contain_async(self.dataset_builder(&pin.tree).with_version(pin.version.0).load()).await;
+        let opened = opened.map_err(|contained| {
+            let reason = format!("Lance gave up on its manifest: {contained}");
+            corrupt(pin, "a version that can be opened", reason)
+        })?;
         match opened {
             Ok(dataset) if dataset.manifest().version != pin.version.0 => {
                 Err(corrupt(pin, "the manifest of this version", "it is the manifest of another"))
@@ -278,8 +278,8 @@ impl Store {
     }
 }
 
-fn corrupt(pin: &Pin, expected: &'static str, found: &'static str) -> StorageError {
-    StorageError::Corrupt { object: pin.to_string(), expected, source: found.into() }
+fn corrupt(pin: &Pin, expected: &'static str, found: impl Into<String>) -> StorageError {
+    StorageError::Corrupt { object: pin.to_string(), expected, source: found.into().into() }
 }
 
 fn unfit(tree: &TreeRef, unfit: Unfit) -> StorageError {

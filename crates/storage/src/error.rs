@@ -9,7 +9,9 @@ use lance_core::error::CommitStatusUnknownError;
 use omnigraph_types::{Failure, Problem, TableVersion};
 use thiserror::Error;
 
+use crate::bounded::TooLarge;
 use crate::hooked::HookFault;
+use crate::object::OBJECT_BYTES_MAX;
 use crate::root::StoreKind;
 use crate::{Pin, TreeRef};
 
@@ -19,6 +21,9 @@ pub(crate) type Source = Box<dyn StdError + Send + Sync>;
 /// How a person learns which object it is: a message holds no paths.
 const FIND_IT: &str = "`omnigraph check` with the graph's name tells which and what to do";
 
+/// What object_store calls the store that Lance makes of a file in memory. No root is one.
+const WHOLE_FILE: &str = "memory";
+
 /// Whether a failed call may have changed the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Certainty {
@@ -26,6 +31,20 @@ pub enum Certainty {
     NotApplied,
     /// It may have been applied.
     Unknown,
+}
+
+/// What can stand where a small object belongs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Misplaced {
+    /// A folder, which only a local root has.
+    Folder,
+    /// An object that is too large to be read into memory.
+    TooLarge {
+        /// Its bytes.
+        bytes: u64,
+        /// Changes whenever it is written, where the store tells.
+        etag: Option<String>,
+    },
 }
 
 /// Why a storage call failed.
@@ -107,6 +126,14 @@ pub enum StorageError {
         /// The cause.
         source: Source,
     },
+    /// Something that is no small object stands where one belongs.
+    #[error("{object} is {found:?}, not an object")]
+    Misplaced {
+        /// The object.
+        object: String,
+        /// What stands there.
+        found: Misplaced,
+    },
     /// A tree that was made in another root: the root was moved or copied.
     #[error("{object} was made in {made_in}, which is not this root")]
     OtherRoot {
@@ -139,6 +166,7 @@ impl StorageError {
             | Self::PutIfAbsentIgnored { .. }
             | Self::TableNotFound { .. }
             | Self::Corrupt { .. }
+            | Self::Misplaced { .. }
             | Self::OtherRoot { .. }
             | Self::Mismatch { .. } => Certainty::NotApplied,
         }
@@ -178,6 +206,14 @@ impl StorageError {
                 Problem::Corrupt { object: "stored object".to_owned(), expected: (*expected).to_owned() },
                 format!("a stored object is not what it must be, {expected}: {FIND_IT}"),
             ),
+            Self::Misplaced { found, .. } => {
+                let expected = format!("an object of at most {OBJECT_BYTES_MAX} bytes");
+                let message = match found {
+                    Misplaced::Folder => "a folder stands where an object belongs: remove it".to_owned(),
+                    Misplaced::TooLarge { bytes, .. } => format!("a stored object has {bytes} bytes, which is not {expected}"),
+                };
+                (Problem::Corrupt { object: "stored object".to_owned(), expected }, message)
+            }
             Self::OtherRoot { .. } => (
                 Problem::Corrupt { object: "branch".to_owned(), expected: "a root that was not moved".to_owned() },
                 "this root was moved or copied since its branches were made, and they name files by their old place: serve it from there, or \
@@ -215,7 +251,7 @@ pub(crate) fn lance_error(action: &'static str, object: impl ToString, error: La
     }
 }
 
-fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+pub(crate) fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     std::iter::successors(Some(error), |error| {
         let error: &'a (dyn StdError + 'static) = *error;
         error.source()
@@ -259,13 +295,20 @@ fn blame(error: &(dyn StdError + 'static)) -> Blame {
     let absent = of_store(|error| matches!(error, object_store::Error::NotFound { .. }))
         || of_lance(|error| matches!(error, LanceError::NotFound { .. }));
     let through_lance = of_lance(|_| true);
+    // Lance reads a small file whole and then from memory: a range that is not in it is the file's fault.
+    let failed = of_store(|error| !matches!(error, object_store::Error::Generic { store, .. } if *store == WHOLE_FILE));
+    if TooLarge::of(error).is_some() {
+        return Blame::Content("a Lance file");
+    }
     if absent {
         // A version names its files, and nobody removes one that is named.
         Blame::Content("a file that a table's version names")
-    } else if of_store(|_| true) || (through_lance && causes(error).any(|cause| cause.is::<std::io::Error>())) {
+    } else if failed || (through_lance && causes(error).any(|cause| cause.is::<std::io::Error>())) {
         Blame::Store
-    } else if of_lance(|error| matches!(error, LanceError::CorruptFile { .. } | LanceError::IO { .. })) {
-        // The store gave the bytes, and Lance could not make sense of them.
+    } else if of_lance(|error| {
+        matches!(error, LanceError::CorruptFile { .. } | LanceError::IO { .. } | LanceError::InvalidInput { .. })
+    }) {
+        // The store gave the bytes, and Lance could not make sense of them. It calls a file that is none an invalid input.
         Blame::Content("a Lance file")
     } else {
         Blame::Neither

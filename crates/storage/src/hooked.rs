@@ -1,7 +1,7 @@
 //! The object store under everything, with the hooks around it.
 //!
 //! Lance gets this very store through its wrapper seam, and so do our own small objects: one place sees every call.
-//! Invariants: without hooks nothing is wrapped; a refused call never reaches the store; a lost reply is one of a call that was applied; a late
+//! Invariants: without hooks nothing is added; a refused call never reaches the store; a lost reply is one of a call that was applied; a late
 //! put reaches it when nobody waits any more.
 
 use std::error::Error as StdError;

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod bounded;
 mod change;
 mod commit;
 mod error;
@@ -20,7 +21,7 @@ mod walk;
 
 pub use change::{StagedChange, TransactionInfo, TransactionKind, TransactionMark};
 pub use commit::CommitOutcome;
-pub use error::{Certainty, StorageError, reading_error};
+pub use error::{Certainty, Misplaced, StorageError, reading_error};
 pub use files::{FileWriter, FileWriterOptions, StagedFiles};
 pub use hook::{AfterVerdict, HookVerdict, StoreCall, StoreHook, StoreReply};
 pub use object::{Object, ObjectMeta, PutOutcome};

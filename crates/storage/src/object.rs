@@ -5,11 +5,16 @@ use futures::TryStreamExt;
 use object_store::{Error, ObjectStoreExt, PutMode};
 use ulid::Ulid;
 
+use crate::bounded::TooLarge;
 use crate::error::{may_land, object_error};
 use crate::hooked::HookFault;
 use crate::remote::unusable;
 use crate::root::StoreKind;
-use crate::{Certainty, ObjectPath, StorageError, Store};
+use crate::{Certainty, Misplaced, ObjectPath, StorageError, Store};
+
+/// Bytes of the largest object that is read into memory, and so of the largest that is written. What the product writes is far below: an intent
+/// tells a few hundred bytes of each table that it changes.
+pub(crate) const OBJECT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// What a put-if-absent found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,8 +72,9 @@ impl Store {
     /// was applied although its reply was lost, and counts as `Created`.
     ///
     /// # Errors
-    /// `Store`, with whether the object may have been written.
+    /// `Store`, with whether the object may have been written; `Misplaced` if the bytes are more than `get` would read.
     pub async fn put_if_absent(&self, path: &ObjectPath, bytes: Bytes) -> Result<PutOutcome, StorageError> {
+        check_size(path, bytes.len() as u64, None)?;
         let location = self.location(path);
         let result = self.objects().put_opts(&location, bytes.clone().into(), PutMode::Create.into()).await;
         let Err(error) = result else { return Ok(PutOutcome::Created) };
@@ -90,7 +96,7 @@ impl Store {
                 let synced = occupied || fault == Some(HookFault::ReplyLost) || self.kind() != StoreKind::Local;
                 if synced { Ok(PutOutcome::Created) } else { Err(failed(Certainty::Unknown, error)) }
             }
-            Ok(Some(_)) => Ok(PutOutcome::AlreadyExists),
+            Ok(Some(_)) | Err(StorageError::Misplaced { .. }) => Ok(PutOutcome::AlreadyExists),
             Ok(None) if occupied => Ok(PutOutcome::AlreadyExists),
             Ok(None) if may_land(&error, self.kind()) => Err(failed(Certainty::Unknown, error)),
             Ok(None) => Err(failed(Certainty::NotApplied, error)),
@@ -105,16 +111,40 @@ impl Store {
     }
 
     /// Reads an object; none if it does not exist.
+    ///
+    /// # Errors
+    /// `Misplaced` for an object that is too large to be read, and for a folder in its place; `Store`.
     pub async fn get(&self, path: &ObjectPath) -> Result<Option<Object>, StorageError> {
         let failed = |error| read_error("read an object", path, error);
         let found = match self.objects().get(&self.location(path)).await {
             Ok(found) => found,
-            Err(Error::NotFound { .. }) => return Ok(None),
-            Err(error) => return Err(failed(error)),
+            Err(Error::NotFound { .. }) => return self.absent(path).await.map(|()| None),
+            Err(error) => {
+                return Err(match TooLarge::of(&error) {
+                    Some(found) => misplaced(path, found.bytes, found.etag.as_deref()),
+                    None => failed(error),
+                });
+            }
         };
         let etag = found.meta.e_tag.clone();
+        check_size(path, found.meta.size, etag.as_deref())?;
         let bytes = found.bytes().await.map_err(failed)?;
         Ok(Some(Object { bytes, etag }))
+    }
+
+    /// Proves that nothing at all stands where an object was not found. A folder of a local root is no object, and keeps one from being put.
+    async fn absent(&self, path: &ObjectPath) -> Result<(), StorageError> {
+        if self.kind() != StoreKind::Local {
+            return Ok(());
+        }
+        let place = std::path::Path::new(self.root()).join(path.as_str());
+        match tokio::fs::metadata(place).await {
+            Ok(found) if found.is_dir() => {
+                Err(StorageError::Misplaced { object: path.to_string(), found: Misplaced::Folder })
+            }
+            // What came since is there for the next look.
+            Ok(_) | Err(_) => Ok(()),
+        }
     }
 
     /// All objects below `prefix`, sorted by path.
@@ -146,6 +176,15 @@ impl Store {
             Err(error) => Err(object_error("delete an object", path, error)),
         }
     }
+}
+
+fn check_size(path: &ObjectPath, bytes: u64, etag: Option<&str>) -> Result<(), StorageError> {
+    if bytes <= OBJECT_BYTES_MAX { Ok(()) } else { Err(misplaced(path, bytes, etag)) }
+}
+
+fn misplaced(path: &ObjectPath, bytes: u64, etag: Option<&str>) -> StorageError {
+    let found = Misplaced::TooLarge { bytes, etag: etag.map(str::to_owned) };
+    StorageError::Misplaced { object: path.to_string(), found }
 }
 
 fn read_error(action: &'static str, path: &ObjectPath, error: Error) -> StorageError {

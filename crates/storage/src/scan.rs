@@ -7,6 +7,7 @@ use datafusion::common::Column;
 use datafusion::logical_expr::{Expr, lit};
 use futures::stream::{self, BoxStream, StreamExt};
 use lance::dataset::scanner::Scanner;
+use lance_core::Error as LanceError;
 use lance_core::datatypes::Schema as LanceSchema;
 use lance_table::format::Fragment;
 
@@ -144,7 +145,7 @@ impl Table {
         scanner.scan_in_order(request.ordered == ScanOrder::Physical);
         scanner.io_buffer_size(READ_AHEAD_BYTES_MAX);
         let rows = scanner.try_into_stream().await.map_err(failed)?;
-        Ok(rows.map(move |batch| batch.map_err(|error| lance_error(ACTION, &object, error))).boxed())
+        Ok(rows.map(move |batch| batch.map_err(|error| read_error(&object, error))).boxed())
     }
 
     /// The columns of these exact names, in this order. Lance's projection by name would read a name as an expression.
@@ -160,5 +161,15 @@ impl Table {
 
     pub(crate) fn unfit(&self, action: &'static str, unfit: Unfit) -> StorageError {
         StorageError::Mismatch { action, object: self.pin().to_string(), source: Box::new(unfit) }
+    }
+}
+
+/// What went wrong with the rows of a scan that was accepted: Lance calls a file that is none an invalid input, and nobody gave it one.
+fn read_error(object: &str, error: LanceError) -> StorageError {
+    match error {
+        LanceError::InvalidInput { .. } => {
+            StorageError::Corrupt { object: object.to_owned(), expected: "a Lance file", source: Box::new(error) }
+        }
+        other => lance_error(ACTION, object, other),
     }
 }

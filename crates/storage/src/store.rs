@@ -15,6 +15,7 @@ use object_store::ObjectStore;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 
+use crate::bounded::BoundedStore;
 use crate::error::Source;
 use crate::exact::ExactCommits;
 use crate::hooked::{HookedStore, OurStore};
@@ -140,6 +141,7 @@ impl Store {
             Root::Remote(place) => Opened::remote(root, place, &options.variables)?,
         };
         let Opened { kind, root, root_path, root_uri, objects } = opened;
+        let objects = BoundedStore::around(objects);
         let objects = HookedStore::around(objects, options.hooks, root_path.clone());
         let registry = ObjectStoreRegistry::default();
         if kind != StoreKind::Local {

@@ -5,7 +5,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use ulid::Ulid;
 
 macro_rules! ulid_id {
@@ -66,11 +67,11 @@ ulid_id! {
 }
 
 macro_rules! number_id {
-    ($($(#[$doc:meta])* $name:ident($inner:ty)),* $(,)?) => {$(
+    ($($(#[$doc:meta])* $name:ident($(#[$reading:meta])* $inner:ty)),* $(,)?) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(transparent)]
-        pub struct $name(pub $inner);
+        pub struct $name($(#[$reading])* pub $inner);
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -91,10 +92,25 @@ number_id! {
     TableId(u32),
     /// One property of a type: allocated once, kept across renames, never reused.
     PropertyId(u32),
+}
+
+/// The last version that is read from a store. No chain gets there, and behind it there is room for the versions that are reckoned from it.
+const VERSION_MAX: u64 = u64::MAX / 2;
+
+/// A version as it is stored, refused if no version can follow it.
+fn read_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let version = u64::deserialize(deserializer)?;
+    if version > VERSION_MAX {
+        return Err(D::Error::custom(format_args!("version {version} lies beyond {VERSION_MAX}")));
+    }
+    Ok(version)
+}
+
+number_id! {
     /// One publication of a branch's `__manifest` chain.
-    GraphVersion(u64),
+    GraphVersion(#[serde(deserialize_with = "read_version")] u64),
     /// One Lance version of one tree of a table.
-    TableVersion(u64),
+    TableVersion(#[serde(deserialize_with = "read_version")] u64),
 }
 
 impl GraphVersion {
@@ -113,6 +129,8 @@ impl TableVersion {
 
 #[cfg(test)]
 mod tests {
+    use serde::de::IntoDeserializer;
+
     use super::*;
 
     #[test]
@@ -120,6 +138,20 @@ mod tests {
         assert!("7ZZZZZZZZZZZZZZZZZZZZZZZZZ".parse::<CommitId>().is_ok());
         for text in ["8ZZZZZZZZZZZZZZZZZZZZZZZZZ", "81ARZ3NDEKTSV4RRFFQ69G5FAV", "", "01ARZ3NDEKTSV4RRFFQ69G5FA"] {
             assert!(text.parse::<CommitId>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn version_that_none_can_follow_is_not_read() {
+        let read = |version: u64| {
+            let stored = IntoDeserializer::<serde::de::value::Error>::into_deserializer(version);
+            GraphVersion::deserialize(stored).ok()
+        };
+        for version in [0, 1, VERSION_MAX] {
+            assert_eq!(read(version), Some(GraphVersion(version)));
+        }
+        for version in [VERSION_MAX + 1, u64::MAX] {
+            assert_eq!(read(version), None);
         }
     }
 

@@ -5,6 +5,7 @@ mod failure;
 mod id;
 mod limits;
 mod name;
+mod panics;
 mod span;
 
 pub use clock::{Clock, ManualClock, Moment, SystemClock};
@@ -17,4 +18,5 @@ pub use id::{
 };
 pub use limits::{LimitEntry, Limits};
 pub use name::{BranchName, GraphName, NameError};
+pub use panics::{Contained, contain, contain_async, quiet_contained_panics};
 pub use span::Span;

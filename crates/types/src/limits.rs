@@ -60,6 +60,8 @@ pub struct LimitEntry {
 limits! {
     /// Largest gRPC or Flight message that the server decodes.
     message_bytes_max = 67_108_864 "bytes",
+    /// Largest request, and largest first message of a stream that the client sends; many may be on their way at once.
+    request_bytes_max = 4_194_304 "bytes",
     /// Requests in progress at once; further ones wait, then are refused.
     requests_concurrent_max = 1_024 "count",
     /// Bulk loads in progress at once in this server; further ones are refused.

@@ -24,6 +24,10 @@ impl Body for Script {
     }
 }
 
+fn limits() -> Limits {
+    Limits { request_bytes_max: 6, message_bytes_max: 10, ..Limits::default() }
+}
+
 fn message(body: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0];
     bytes.extend_from_slice(&u32::try_from(body.len()).unwrap().to_be_bytes());
@@ -35,7 +39,7 @@ fn message(body: &[u8]) -> Vec<u8> {
 async fn read(bytes: &[u8], frame_bytes: usize, flagged: bool) -> (BodyState, Option<BrokenBody>) {
     let frames = bytes.chunks(frame_bytes).map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect();
     let state = BodyState::default();
-    let mut body = WatchedBody::new(Script { frames, flagged }, state.clone(), 10);
+    let mut body = WatchedBody::new(Script { frames, flagged }, state.clone(), &limits());
     loop {
         match poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
             Some(Ok(_)) => {}
@@ -75,9 +79,19 @@ async fn body_that_ends_within_a_message_is_broken() {
 
 #[tokio::test]
 async fn message_longer_than_the_limit_is_refused_with_its_length() {
-    let (state, error) = read(&message(b"0123456789a"), 2, true).await;
-    assert_eq!(error, Some(BrokenBody::TooLarge { limit: 10, asked: 11 }));
-    assert_eq!(state.fault(), Some(BodyFault::TooLarge { limit: 10, asked: 11 }));
+    let bytes = [message(b"one"), message(b"0123456789a")].concat();
+    let (state, error) = read(&bytes, 2, true).await;
+    assert_eq!(error, Some(BrokenBody::TooLarge { name: "message_bytes_max", limit: 10, asked: 11 }));
+    assert_eq!(state.fault(), Some(BodyFault::TooLarge { name: "message_bytes_max", limit: 10, asked: 11 }));
+}
+
+#[tokio::test]
+async fn first_message_has_a_limit_of_its_own() {
+    let (state, error) = read(&message(b"0123456"), 2, true).await;
+    assert_eq!(error, Some(BrokenBody::TooLarge { name: "request_bytes_max", limit: 6, asked: 7 }));
+    assert!(state.require_whole().is_err());
+    let bytes = [message(b"012345"), message(b"0123456789")].concat();
+    assert_eq!(read(&bytes, 2, true).await.1, None);
 }
 
 #[tokio::test]

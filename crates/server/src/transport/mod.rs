@@ -153,7 +153,7 @@ where
             Err(failure) => return finish(refuse(failure).into_http(), guard),
         }
     }
-    let mut request = request.map(|inner| Body::new(WatchedBody::new(inner, body, layer.limits.message_bytes_max)));
+    let mut request = request.map(|inner| Body::new(WatchedBody::new(inner, body, &layer.limits)));
     request.extensions_mut().insert(context);
     let handler = AssertUnwindSafe(async move { inner.call(request).await }).catch_unwind();
     let response = tokio::select! {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use omnigraph_storage::{
-    AfterVerdict, Certainty, HookVerdict, ObjectPath, PutOutcome, StorageError, Store, StoreCall, StoreHook,
+    AfterVerdict, Certainty, HookVerdict, Misplaced, ObjectPath, PutOutcome, StorageError, Store, StoreCall, StoreHook,
     StoreOptions, StoreReply,
 };
 use omnigraph_testkit::{CountingHook, FaultHook, FaultPlan, TempStore};
@@ -48,6 +48,33 @@ async fn second_put_if_absent_is_refused_and_changes_nothing() {
     let second = temp.store.put_if_absent(&intent(), Bytes::from_static(b"theirs")).await.unwrap();
     assert_eq!((first, second), (PutOutcome::Created, PutOutcome::AlreadyExists));
     assert_eq!(temp.store.get(&intent()).await.unwrap().unwrap().bytes, "mine");
+}
+
+#[tokio::test]
+async fn what_is_too_large_or_a_folder_is_told_and_not_read() {
+    let temp = TempStore::open().await;
+    let (huge, folder) = (ObjectPath::new("g/huge.json"), ObjectPath::new("g/folder.json"));
+    let place = |path: &ObjectPath| PathBuf::from(temp.store.root()).join(path.as_str());
+    std::fs::create_dir_all(place(&folder)).unwrap();
+    for (bytes, reads) in [(1 << 26, true), ((1 << 26) + 1, false), (1 << 40, false)] {
+        std::fs::File::create(place(&huge)).unwrap().set_len(bytes).unwrap();
+        match temp.store.get(&huge).await {
+            Ok(Some(object)) => assert!(reads && object.bytes.len() as u64 == bytes),
+            Err(StorageError::Misplaced { found: Misplaced::TooLarge { bytes: told, .. }, .. }) => {
+                assert!(!reads && told == bytes);
+            }
+            other => panic!("{bytes}: {other:?}"),
+        }
+    }
+    let found = temp.store.get(&folder).await;
+    assert!(matches!(&found, Err(StorageError::Misplaced { found: Misplaced::Folder, .. })), "{found:?}");
+    for path in [&huge, &folder] {
+        let outcome = temp.store.put_if_absent(path, Bytes::from_static(b"mine")).await.unwrap();
+        assert_eq!(outcome, PutOutcome::AlreadyExists, "{path}");
+    }
+    let long = Bytes::from(vec![0; (1 << 26) + 1]);
+    let refused = temp.store.put_if_absent(&ObjectPath::new("g/new.json"), long).await.unwrap_err();
+    assert!(matches!(refused, StorageError::Misplaced { .. }) && refused.certainty() == Certainty::NotApplied);
 }
 
 #[tokio::test]
