@@ -6,6 +6,7 @@ mod ci;
 mod demo;
 mod error;
 mod files;
+mod fuzz;
 mod generate;
 mod model;
 mod race;
@@ -87,6 +88,12 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Feed hostile bytes to everything that reads bytes, guided by what of the code ran.
+    Fuzz {
+        /// Options: --minutes, --target, --seed, --input.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Install the data that is too large to commit, and print its path.
     Data,
     /// Run every check.
@@ -129,6 +136,7 @@ fn execute(task: &Task) -> Result<()> {
         Task::Crash { arguments } => test::crash(&workspace, arguments),
         Task::Race { arguments } => race::run_program(&workspace, "race", arguments),
         Task::Soak { arguments } => race::run_program(&workspace, "soak", arguments),
+        Task::Fuzz { arguments } => fuzz::run_program(&workspace, arguments),
         Task::Data => {
             println!("{}", tools::flights(&workspace)?.display());
             Ok(())

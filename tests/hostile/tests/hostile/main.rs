@@ -1,0 +1,5 @@
+//! Hostile bytes: to what reads them, to a real server, and in its root.
+
+mod inputs;
+mod roots;
+mod server;
