@@ -25,7 +25,7 @@ use workspace::Workspace;
 #[derive(Parser)]
 #[command(
     name = "cargo xtask",
-    about = "Set-up, demo, test, generated code, tidiness, benches, crash matrix, races and CI"
+    about = "Set-up, demo, test, generated code, tidiness, benches, crash matrix, races, hostile bytes and CI"
 )]
 struct Arguments {
     #[command(subcommand)]

@@ -124,6 +124,25 @@ pub fn bytes(rng: &mut StdRng, input: &mut Vec<u8>, other: &[u8]) {
     input.truncate(INPUT_BYTES_MAX);
 }
 
+/// One small change in place: nothing moves, so that offsets and lengths in the bytes mean what they did.
+pub fn in_place(rng: &mut StdRng, input: &mut [u8]) {
+    if input.is_empty() {
+        return;
+    }
+    let at = below(rng, input.len());
+    match below(rng, 4) {
+        0 => input[at] ^= 1 << below(rng, 8),
+        1 => input[at] = input[at].wrapping_add([1, 255, 2, 254][below(rng, 4)]),
+        2 => input[at] = below(rng, 32).try_into().unwrap_or(0),
+        _ => {
+            let edge = EDGES[below(rng, EDGES.len())].to_le_bytes();
+            let at = at / 4 * 4;
+            let width = [4, 8][below(rng, 2)].min(input.len() - at);
+            input[at..at + width].copy_from_slice(&edge[..width]);
+        }
+    }
+}
+
 /// Where a JSON value lies: first byte, and behind the last.
 type Place = (usize, usize);
 

@@ -15,8 +15,11 @@ use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{CompressionContext, DictionaryTracker, IpcDataGenerator, IpcWriteOptions};
 use bytes::Bytes;
 use omnigraph_flight::untrusted;
+use rand::Rng;
+use rand::rngs::StdRng;
 
 use super::words::refusal;
+use crate::mutate;
 use crate::target::{MemoryBound, Target};
 
 /// The longest message that this server takes.
@@ -113,6 +116,39 @@ impl Target for Flight {
 
     fn examples(&self) -> Vec<Vec<u8>> {
         hostile_streams().iter().map(|stream| pack(stream)).collect()
+    }
+
+    fn mutate(&self, rng: &mut StdRng, input: &mut Vec<u8>, other: &[u8]) {
+        // A header is a tree of offsets, which are checked first: most changes that move bytes get no further than that.
+        match rng.random_range(0..40) {
+            0 => mutate::bytes(rng, input, other),
+            1 => {
+                let (mut messages, others) = (unpack(input), unpack(other));
+                let at = rng.random_range(0..=messages.len());
+                match (rng.random_range(0..3), others.is_empty()) {
+                    (0, false) => messages.insert(at, others[rng.random_range(0..others.len())].clone()),
+                    (1, false) if at < messages.len() => {
+                        messages[at].data_body = others[rng.random_range(0..others.len())].data_body.clone();
+                    }
+                    _ if at < messages.len() => messages.push(messages[at].clone()),
+                    _ => drop(messages.pop()),
+                }
+                *input = pack(&messages);
+            }
+            2..=9 => mutate::in_place(rng, input),
+            _ => {
+                // In one message's header: there the batch says what its body means.
+                let mut messages = unpack(input);
+                if messages.is_empty() {
+                    return;
+                }
+                let at = rng.random_range(0..messages.len());
+                let mut header = messages[at].data_header.to_vec();
+                mutate::in_place(rng, &mut header);
+                messages[at].data_header = header.into();
+                *input = pack(&messages);
+            }
+        }
     }
 
     fn handle(&self, input: &[u8]) -> Result<String, String> {

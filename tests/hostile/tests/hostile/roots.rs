@@ -13,6 +13,9 @@ const HUGE_BYTES: u64 = 8 * 1024 * 1024 * 1024;
 /// Bytes that a server and a check, debug builds, may hold at most.
 const MEMORY_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
+/// What is wrong, and what makes it so.
+type Case<T> = (&'static str, fn(&T));
+
 /// A root with the graphs `g` and `other`, each with a port, and no server.
 struct World {
     root: TempDir,
@@ -139,7 +142,7 @@ fn assert_sound(what: &str, server: &Server) {
 }
 
 /// What can lie where an intent belongs.
-const INTENTS: [(&str, fn(&Path)); 7] = [
+const INTENTS: [Case<Path>; 7] = [
     ("noise", |path| fs::write(path, [0xff_u8, 0, 0x7b, 0x22, 0xfe].repeat(1_000)).unwrap()),
     ("an empty file", |path| fs::write(path, "").unwrap()),
     ("half an intent", |path| {
@@ -188,7 +191,7 @@ fn folder_in_an_intents_place_is_repaired_like_an_unreadable_intent() {
 
 #[test]
 fn damaged_manifest_stops_its_graph_only() {
-    let cases: [(&str, fn(&World)); 6] = [
+    let cases: [Case<World>; 6] = [
         ("a manifest of noise", |world| scribble(&world.newest_manifest())),
         ("half a manifest", |world| {
             let path = world.newest_manifest();
@@ -211,7 +214,7 @@ fn damaged_manifest_stops_its_graph_only() {
 
 #[test]
 fn damaged_rows_of_a_table_are_told_as_such() {
-    let cases: [(&str, fn(&Path)); 3] = [
+    let cases: [Case<Path>; 3] = [
         ("a data file of noise", scribble),
         ("an empty data file", |path| fs::write(path, "").unwrap()),
         ("a huge data file", huge),
@@ -231,7 +234,7 @@ fn damaged_rows_of_a_table_are_told_as_such() {
 
 #[test]
 fn damaged_name_stops_its_graph_only() {
-    let cases: [(&str, fn(&Path)); 4] = [
+    let cases: [Case<Path>; 4] = [
         ("an entry of noise", |path| fs::write(path, [0xff, 0x7b, 0]).unwrap()),
         ("an entry that is deep", |path| fs::write(path, "[".repeat(100_000)).unwrap()),
         ("an entry that is huge", huge),
@@ -253,7 +256,7 @@ fn damaged_name_stops_its_graph_only() {
 
 #[test]
 fn damaged_contract_stops_its_graph_only() {
-    let cases: [(&str, fn(&Path)); 3] = [
+    let cases: [Case<Path>; 3] = [
         ("a contract of noise", |path| fs::write(path, [0xff, 0x7b, 0]).unwrap()),
         ("a huge contract", huge),
         ("a contract that is a folder", |path| {
