@@ -63,6 +63,9 @@ pub(crate) async fn put(engine: &Engine, request: Request<Streaming<FlightData>>
     let command = PutCommand::parse(first.flight_descriptor.take(), &headers)?;
     messages.context.note_graph(command.graph.as_str());
 
+    // From the second message on a stream is one of the few that may be long at once.
+    let graph = engine.graph(&command.graph).await?;
+    let mut load = graph.begin_load(load_request(&command, &messages.context)).await?;
     let mut decoder = StreamDecoder::new(&command.type_name, limits.message_bytes_max);
     let mut next = Some(first);
     let schema = loop {
@@ -74,8 +77,6 @@ pub(crate) async fn put(engine: &Engine, request: Request<Streaming<FlightData>>
         }
     };
 
-    let graph = engine.graph(&command.graph).await?;
-    let mut load = graph.begin_load(load_request(&command, &messages.context)).await?;
     let rows = load.accept_schema(&command.type_name, &schema).await?;
     let capture = capture(&graph, &command, &load).await?;
     let put = Put { messages, decoder, load, rows, graph: command.graph, end: command.end };

@@ -108,13 +108,16 @@ fn hostile_requests_leave_a_server_sound() {
     runtime.block_on(assert_sound(&server));
 }
 
+fn descriptor() -> arrow_flight::FlightDescriptor {
+    arrow_flight::FlightDescriptor::new_path(["harbour", "main", "Port"].map(str::to_owned).to_vec())
+}
+
 /// Valid streams with a few bytes changed, as the bodies of DoPut.
 fn damaged_streams(rng: &mut StdRng) -> Vec<Vec<u8>> {
-    let descriptor = arrow_flight::FlightDescriptor::new_path(["harbour", "main", "Port"].map(str::to_owned).to_vec());
     let streams = hostile_streams();
     let damaged = (0..STREAMS).map(|number| {
         let mut stream = streams[number % streams.len()].clone();
-        stream[0].flight_descriptor = Some(descriptor.clone());
+        stream[0].flight_descriptor = Some(descriptor());
         for _ in 0..rng.random_range(1..4) {
             let place = rng.random_range(0..stream.len());
             let mut bytes = stream[place].data_header.to_vec();
@@ -201,5 +204,23 @@ async fn many_long_requests_at_once_are_refused_before_they_are_held() {
             assert_eq!(limit, "request_bytes_max", "{path}");
         }
     }
+    // A load's second message may be as long, and loads are few.
+    let first = arrow_flight::FlightData::new().with_descriptor(descriptor());
+    let stream = [frame(&first.encode_to_vec()), long[..long.len() - 1].to_vec()].concat();
+    let all = (0..LONG_REQUESTS).map(|_| {
+        let (calls, stream) = (calls.clone(), stream.clone());
+        tokio::spawn(async move { rpc::call(&calls, PUT, stream, &append()).await })
+    });
+    let mut limited = 0;
+    for call in all.collect::<Vec<_>>() {
+        match call.await.unwrap().failure().unwrap().problem {
+            Problem::ResourceLimit { limit, .. } => {
+                assert_eq!(limit, "loads_concurrent_max");
+                limited += 1;
+            }
+            problem => assert!(matches!(problem, Problem::Cancelled | Problem::InvalidRequest { .. }), "{problem:?}"),
+        }
+    }
+    assert!(limited > 0, "no more loads were held than may be");
     assert_sound(&server).await;
 }
