@@ -20,7 +20,7 @@ use crate::decide::Decision;
 use crate::effect::Effect;
 use crate::error::CommitError;
 use crate::failpoint::FailPoint;
-use crate::gate::GateHeld;
+use crate::gate::{GateHeld, Turn};
 use crate::intent::{self, Intent, TicketOutcome};
 use crate::settle::{kept_waiting, settle_own, settle_tables, wait_for};
 use crate::token::Token;
@@ -157,12 +157,22 @@ impl Ready {
     }
 }
 
-/// One round: from `Ready` to a commit, or to the news that somebody else has the version.
-pub(crate) async fn round(committer: Committer, ready: Ready, deadline: Instant) -> Result<RoundOutcome, CommitError> {
+/// One round: from `Ready` to a commit, or to the news that somebody else has the version. With a turn, no other writer of this process came
+/// in between since it was taken.
+pub(crate) async fn round(
+    committer: Committer,
+    ready: Ready,
+    turn: Option<Turn>,
+    deadline: Instant,
+) -> Result<RoundOutcome, CommitError> {
     let _busy = committer.liveness().serve(ready.request.operation_id);
     let chain = ready.base.chain().clone();
-    let entered = tokio::time::timeout_at(deadline, committer.gate(ready.base.branch_id()).enter()).await;
-    let Ok(gate) = entered else { return Err(kept_waiting(&committer, &chain).await) };
+    let branch = ready.base.branch_id();
+    let held = match turn.and_then(|turn| turn.of(branch)) {
+        Some(gate) => Some(gate),
+        None => Turn::take(&committer, branch, deadline).await.and_then(|turn| turn.of(branch)),
+    };
+    let Some(gate) = held else { return Err(kept_waiting(&committer, &chain).await) };
     let known = committer.catalog().known(ready.base.branch_id());
     let stale = known.is_some_and(|known| known.version() > ready.base.version());
     if stale || !is_fresh(&committer, &ready.base) {

@@ -15,7 +15,12 @@ use tokio::time::Instant;
 use crate::attempt::{self, Ready, RoundOutcome};
 use crate::committer::Committer;
 use crate::error::CommitError;
+use crate::gate::Turn;
 use crate::token::{Token, TokenCheck};
+
+/// Rounds that a write may lose before it prepares the next with the branch's gate held: however slow its preparation, writers of this process
+/// then wait for it instead of making it void.
+const ROUNDS_IN_TURN_AFTER: u32 = 2;
 
 /// What to do when something that the write rests on has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,6 +200,7 @@ pub(crate) async fn write(
     let request = Arc::new(request);
     let rounds_max = u32::try_from(committer.limits().commit_rounds_max).unwrap_or(u32::MAX);
     let mut staged: Option<Ready> = None;
+    let (mut lost, mut turn) = (0, None);
     let mut presumed = committer.catalog().presumed_newest(&request.branch);
     let mut newest = match &presumed {
         Some(snapshot) => snapshot.clone(),
@@ -227,11 +233,15 @@ pub(crate) async fn write(
         if Instant::now() >= deadline {
             return Err(CommitError::Deadline);
         }
-        let task = tokio::spawn(attempt::round(committer.clone(), ready, deadline));
+        let task = tokio::spawn(attempt::round(committer.clone(), ready, turn.take(), deadline));
         match task.await.map_err(|_| CommitError::TaskLost)?? {
             RoundOutcome::Committed(row) => return Ok(WriteOutcome::Committed(row)),
             RoundOutcome::Replayed(row) => return Ok(WriteOutcome::Replayed(row)),
             RoundOutcome::Lost(ready) => staged = Some(ready),
+        }
+        lost += 1;
+        if lost >= ROUNDS_IN_TURN_AFTER {
+            turn = Turn::take(committer, newest.branch_id(), deadline).await;
         }
         newest = match newest_or_answer(committer, &request).await? {
             Named::Newest(snapshot) => snapshot,

@@ -143,9 +143,16 @@ impl BoundServer {
     }
 }
 
-/// Serves until `shutdown` resolves. Tells its address in the log and on standard output, for whoever started it with port 0.
+/// Serves until `shutdown` resolves, which may be while it starts. Tells its address in the log and on standard output, for whoever started it with port 0.
 pub async fn serve(config: ServeConfig, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
-    let server = BoundServer::bind(config).await?;
+    let mut shutdown = std::pin::pin!(shutdown);
+    let server = tokio::select! {
+        bound = BoundServer::bind(config) => bound?,
+        () = &mut shutdown => {
+            info!("told to stop before it could be called");
+            return Ok(());
+        }
+    };
     let address = server.address();
     info!("listening on {address}");
     announce(address);
@@ -161,15 +168,19 @@ fn announce(address: SocketAddr) {
     }
 }
 
-/// Resolves when the process is told to stop: SIGTERM, or SIGINT as Control-C sends it.
-pub async fn shutdown_signal() {
+/// Resolves when the process is told to stop: SIGTERM, or SIGINT as Control-C sends it. From this call on neither ends the process by itself.
+///
+/// # Panics
+///
+/// Outside a Tokio runtime.
+pub fn shutdown_signal() -> impl Future<Output = ()> {
     let listen = |kind| signal(kind).inspect_err(|error| warn!(%error, "listen for a signal"));
-    let (Ok(mut terminate), Ok(mut interrupt)) = (listen(SignalKind::terminate()), listen(SignalKind::interrupt()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+    let signals = (listen(SignalKind::terminate()), listen(SignalKind::interrupt()));
+    async move {
+        let (Ok(mut terminate), Ok(mut interrupt)) = signals else { return std::future::pending().await };
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
     }
 }

@@ -1,16 +1,21 @@
 //! Writes that meet other writes.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use futures::future::join_all;
-use omnigraph_commit::{FailPoints, OperationState, WriteKind, WriteOutcome, WriteRequest};
+use omnigraph_catalog::Snapshot;
+use omnigraph_commit::{
+    Attempt, Committer, FailPoints, OperationState, Prepared, WriteKind, WriteOutcome, WriteRequest, Writer,
+};
 use omnigraph_storage::StoreCall;
 use omnigraph_testkit::{FaultHook, FaultPlan};
-use omnigraph_types::{BranchName, Effect, OperationId, Problem, Retry};
+use omnigraph_types::{BranchName, Effect, Failure, OperationId, Problem, Retry, TableId};
+use tokio::task::JoinHandle;
 use ulid::Ulid;
 
-use crate::world::{Clear, TABLES, World, fresh, request};
+use crate::world::{Append, Clear, TABLES, World, fresh, request};
 
 fn committed(outcome: WriteOutcome) -> omnigraph_catalog::CommitRow {
     match outcome {
@@ -66,6 +71,54 @@ async fn operation_is_in_progress_while_its_process_arms_it() {
     owner.append(refused, "other", &TABLES).await.unwrap_err();
     let state = owner.committer.operation(&BranchName::Main, refused).await.unwrap();
     assert_eq!(state, OperationState::Unknown);
+}
+
+/// A writer so slow that a quick one commits whenever it has prepared.
+struct Outrun {
+    inner: Append,
+    committer: Committer,
+    quick: Arc<Mutex<Vec<JoinHandle<Result<WriteOutcome, Failure>>>>>,
+}
+
+#[async_trait]
+impl Writer for Outrun {
+    fn read_set(&self, base: &Snapshot) -> Vec<TableId> {
+        self.inner.read_set(base)
+    }
+
+    async fn prepare(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<Prepared, Failure> {
+        let prepared = self.inner.prepare(base, attempt).await?;
+        let committer = self.committer.clone();
+        let (store, id) = (self.inner.store.clone(), fresh());
+        let append = Box::new(Append { store, rows: vec![(TABLES[0], id.to_string())] });
+        let mut quick = tokio::spawn(async move { committer.write(request(id), append).await });
+        let before = self.quick.lock().unwrap().len();
+        match before {
+            0 | 1 => drop((&mut quick).await),
+            // In its turn the slow one is not outrun, whatever it waits.
+            _ => drop(tokio::time::timeout(Duration::from_millis(500), &mut quick).await),
+        }
+        self.quick.lock().unwrap().push(quick);
+        Ok(prepared)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_writer_is_not_starved_by_quick_ones() {
+    let world = World::new().await;
+    let process = world.process().await;
+    let quick = Arc::default();
+    let inner = *process.appending("slow", &TABLES);
+    let writer = Outrun { inner, committer: process.committer.clone(), quick: Arc::clone(&quick) };
+    committed(process.committer.write(request(fresh()), Box::new(writer)).await.unwrap());
+    let quick: Vec<_> = quick.lock().unwrap().drain(..).collect();
+    assert_eq!(quick.len(), 3, "two rounds are lost, and the third is the slow writer's turn");
+    // The last one had to wait; the others were awaited where they were started.
+    for last in quick.into_iter().skip(2) {
+        committed(last.await.unwrap().unwrap());
+    }
+    let ids = world.quiesced().await;
+    assert_eq!((ids[0].len(), ids[1].len()), (4, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -363,3 +363,12 @@ fn load_whose_server_dies_while_committing_is_never_told_as_not_stored() {
         assert_eq!(world.count("$a: Airport"), 1, "{point}");
     }
 }
+
+#[test]
+fn server_that_is_told_to_stop_as_soon_as_it_listens_ends_well() {
+    let root = root();
+    for _ in 0..5 {
+        let status = Server::start(root.path(), &[]).stop();
+        assert!(status.success(), "{status}");
+    }
+}
