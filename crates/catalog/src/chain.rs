@@ -12,6 +12,7 @@ use crate::error::CatalogError;
 use crate::format::{encode_state, manifest_schema};
 use crate::history;
 use crate::publication::{self, Precondition, Publication};
+use crate::rows::PublicationKind;
 use crate::snapshot::{Author, Proof, Snapshot};
 use crate::state::State;
 
@@ -51,7 +52,8 @@ impl Catalog {
         let mut seen = None;
         for precondition in &publication.preconditions {
             if let Precondition::OperationUnseen(operation) = precondition {
-                seen = history::committed(base, *operation).await?;
+                let rows = history::operation_rows(base, *operation).await?;
+                seen = rows.into_iter().rev().find(|row| row.kind != PublicationKind::Abort);
             }
         }
         if base.state().retired.is_some() {

@@ -47,10 +47,13 @@ fn is_planned(planned: &PlannedTransactions, ours: usize, found: &TransactionInf
     }
 }
 
+/// What is told as the transaction of a version that cannot be read.
+pub(crate) const UNREADABLE: &str = "a version that cannot be read";
+
 /// Stands for a version that cannot be read.
 fn unreadable() -> TransactionInfo {
     TransactionInfo {
-        uuid: "a version that cannot be read".to_owned(),
+        uuid: UNREADABLE.to_owned(),
         kind: TransactionKind::Other("unreadable".to_owned()),
         operation_id: None,
         attempt_id: None,

@@ -7,6 +7,7 @@ use omnigraph_types::{
 };
 use thiserror::Error;
 
+use crate::effect::UNREADABLE;
 use crate::failpoint::{FailPoint, Injected};
 use crate::intent::Intent;
 use crate::token::TokenMismatch;
@@ -172,7 +173,9 @@ impl CommitError {
             }
             Self::InDoubt { cause } => return cause.failure().with_effect(Effect::Unknown),
             Self::Occupied { ref site, .. } | Self::IntentUnreadable { ref site, .. } => {
-                let ((problem, message), help) = (self.describe(), site.way_out());
+                let unreadable = matches!(&self, Self::Occupied { found, .. } if found == UNREADABLE);
+                let help = if unreadable { format!("omnigraph check {}", site.graph) } else { site.way_out() };
+                let (problem, message) = self.describe();
                 return Failure::new(problem, message).with_help(help).with_source(self);
             }
             Self::TaskLost => {
@@ -216,6 +219,14 @@ impl CommitError {
             Self::RolledBack { operation_id, reason } => (
                 Problem::OperationRolledBack { operation_id: *operation_id, reason: reason.clone() },
                 format!("operation {operation_id} was interrupted and undone ({reason}): send it again"),
+            ),
+            Self::Occupied { site, table, expected, found } if found == UNREADABLE => (
+                Problem::TableOccupied { table: table.clone(), expected: expected.clone(), found: found.clone() },
+                format!(
+                    "behind the version of table {table} that is in force stands something that cannot be read, so nothing can be \
+                     written to it: `omnigraph check {}` names the object, which must be moved away; reads and other tables go on",
+                    site.graph
+                ),
             ),
             Self::Occupied { site, table, expected, found } => (
                 Problem::TableOccupied { table: table.clone(), expected: expected.clone(), found: found.clone() },

@@ -5,7 +5,7 @@ use omnigraph_types::{BranchName, OperationId};
 
 use crate::committer::Committer;
 use crate::decide::Owner;
-use crate::error::CommitError;
+use crate::error::{CommitError, repair_command};
 use crate::intent::{self, IntentSlot};
 
 /// What became of an operation.
@@ -85,7 +85,12 @@ pub(crate) async fn state(
             });
         }
         IntentSlot::Unreadable(_) => {
-            return Ok(OperationState::InDoubt { reason: format!("the intent of version {version} cannot be read") });
+            return Ok(OperationState::InDoubt {
+                reason: format!(
+                    "the intent of version {version} cannot be read, and may be its: `{}` shows and mends it",
+                    repair_command(committer.graph_name(), branch)
+                ),
+            });
         }
         IntentSlot::Held { .. } | IntentSlot::Empty => {}
     }

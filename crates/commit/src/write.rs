@@ -13,6 +13,7 @@ use omnigraph_types::{AttemptId, BranchName, Clock, CommitId, Failure, Moment, O
 use tokio::time::Instant;
 
 use crate::attempt::{self, Ready, RoundOutcome};
+use crate::branches::reused;
 use crate::committer::Committer;
 use crate::error::CommitError;
 use crate::gate::Turn;
@@ -302,6 +303,9 @@ async fn look(committer: &Committer, request: &WriteRequest, newest: &Snapshot) 
     let rows = committer.catalog().operation_rows(newest, request.operation_id).await?;
     if let Some(row) = rows.iter().find(|row| row.kind == PublicationKind::Commit) {
         return receipt(committer, request, row.digest.clone(), row.commit_id).await.map(Looked::Answered);
+    }
+    if let Some(row) = rows.iter().rev().find(|row| row.kind != PublicationKind::Abort) {
+        return Err(reused(row.clone()));
     }
     if rows.is_empty() {
         check_age(committer, request.operation_id)?;

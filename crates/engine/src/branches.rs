@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use crate::deletion::on_current;
+use crate::engine::is_damaged;
 use crate::error::{EngineError, Result};
 use crate::graph::{Graph, ReadAt};
 use crate::load::{ValidateOnly, hex};
@@ -171,7 +172,15 @@ impl Graph {
         rows.sort_by(|a, b| a.name.cmp(&b.name));
         let chains = rows.into_iter().map(BranchRow::chain_of_versions).collect::<Vec<Chain>>();
         let infos = stream::iter(chains).map(|chain| async move {
-            let newest = self.catalog().newest_of(&chain).await?;
+            let newest = match self.catalog().newest_of(&chain).await.map_err(|error| error.failure()) {
+                Ok(newest) => newest,
+                // One branch that cannot be read hides no other; a check tells of it.
+                Err(failure) if is_damaged(&failure) => {
+                    tracing::error!(branch = %chain.name, message = %failure.message, "a branch cannot be listed");
+                    return Ok(None);
+                }
+                Err(failure) => return Err(failure.into()),
+            };
             match newest.state().retired {
                 Some(_) => Ok(None),
                 None => self.describe_branch(&newest).await.map(Some),

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use futures::stream::BoxStream;
 use futures::{StreamExt, stream};
 use omnigraph_catalog::{BranchRow, Catalog, CatalogError, Chain, Graphs};
-use omnigraph_storage::{Pin, StorageError};
+use omnigraph_storage::{Pin, StorageError, TreeRef};
 use omnigraph_types::{BranchName, Failure, GraphName};
 use tokio::sync::mpsc;
 
@@ -24,6 +24,8 @@ use crate::error::{EngineError, Result};
 const CACHE_BYTES: u64 = 32 * 1024 * 1024;
 /// Parts that wait for whoever asked.
 const WAITING_PARTS_MAX: usize = 16;
+/// The way out where what is stored cannot be mended from itself. A part that is older than the rest would undo what came since.
+const RESTORE: &str = "restore the whole folder of the graph, as it was at one moment, from a backup";
 /// Versions or branches read at once.
 const CONCURRENCY: usize = 8;
 
@@ -78,7 +80,7 @@ pub enum CheckKind {
     UnreadableVersion,
     /// A schema's contract that cannot be read.
     UnreadableContract,
-    /// Data files that table versions name and that are missing.
+    /// Data files that table versions name and that are missing, or have another size.
     MissingFiles,
 }
 
@@ -238,7 +240,7 @@ impl Checker {
         let main = self.catalog.main_chain();
         let registry = match self.catalog.registry().await {
             Ok(registry) => registry,
-            Err(error) if is_damaged(&error) => return self.unreadable(&main, "its newest version", &error).await,
+            Err(error) if is_damaged(&error) => return self.newest_unreadable(&main, &error).await,
             Err(error) => return Err(error.into()),
         };
         let rows = registry.state().branches.values();
@@ -285,7 +287,28 @@ impl Checker {
             branch: Some(chain.name.clone()),
             type_name: None,
             message: format!("{what} is missing or cannot be read"),
-            next: "restore the files of the graph's __manifest folder from a backup".to_owned(),
+            next: RESTORE.to_owned(),
+        })
+        .await
+    }
+
+    /// The newest version's commit is still in its intent, which is settled again once nothing stands at the version.
+    async fn newest_unreadable(&mut self, chain: &Chain, error: &CatalogError) -> Result<(), Stopped> {
+        let tree = TreeRef { path: self.catalog.paths().manifest(), tree: chain.tree };
+        let Some(version) = self.catalog.store().head(&tree).await? else {
+            return self.unreadable(chain, "every version", error).await;
+        };
+        tracing::warn!(branch = %chain.name, %version, %error, "check: the newest version cannot be read");
+        let (graph, object) = (self.catalog.name(), tree.at(version).manifest());
+        self.tell(CheckFinding {
+            kind: CheckKind::UnreadableVersion,
+            branch: Some(chain.name.clone()),
+            type_name: None,
+            message: format!("the newest version, {version}, cannot be read"),
+            next: format!(
+                "move the object {object} out of the root and run `omnigraph recover {graph}`, which completes the version's commit \
+                 again from its intent; if that does not help, {RESTORE}"
+            ),
         })
         .await
     }

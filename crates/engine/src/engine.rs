@@ -288,7 +288,7 @@ fn in_doubt(error: CatalogError) -> EngineError {
 }
 
 /// Whether no other try will read it.
-fn is_damaged(failure: &Failure) -> bool {
+pub(crate) fn is_damaged(failure: &Failure) -> bool {
     matches!(
         failure.problem,
         Problem::Corrupt { .. } | Problem::InvariantViolation { .. } | Problem::StorageFormat { .. }

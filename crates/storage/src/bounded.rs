@@ -1,7 +1,7 @@
 //! The object store, which reads no object whole that is too large to be held.
 //!
 //! Lance reads a file whole where the table's version says that it is small, and its manifests and deletions however large they are. What lies there
-//! may have become anything since; a read of a range is bounded by whoever asks.
+//! may have become anything since; a read of a range is bounded by whoever asks, and one that the object ends before is told as that.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -13,8 +13,8 @@ use bytes::Bytes;
 use futures::stream::BoxStream;
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
+    CopyOptions, Error, GetOptions, GetRange, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
 };
 use thiserror::Error as ThisError;
 
@@ -22,6 +22,9 @@ use crate::error::causes;
 
 /// Bytes of the largest object that is read whole. A manifest takes a few hundred bytes for each fragment, a deletion four for each row.
 const WHOLE_BYTES_MAX: u64 = 128 * 1024 * 1024;
+
+/// What errors name as the store.
+const STORE: &str = "bounded";
 
 /// An object that was to be read whole.
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
@@ -38,6 +41,25 @@ impl TooLarge {
     }
 }
 
+/// An object that ends before what was to be read of it: a file has been cut, or another stands in its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ThisError)]
+#[error("the object has {bytes} bytes, and was to be read up to {end}")]
+pub(crate) struct TooShort {
+    bytes: u64,
+    end: u64,
+}
+
+impl TooShort {
+    /// Whether an error is one at its root.
+    pub(crate) fn is_root_of(error: &(dyn StdError + 'static)) -> bool {
+        causes(error).any(|cause| cause.is::<Self>())
+    }
+
+    fn error(bytes: u64, end: u64) -> Error {
+        Error::Generic { store: STORE, source: Box::new(Self { bytes, end }) }
+    }
+}
+
 /// An object store with that bound.
 #[derive(Debug)]
 pub(crate) struct BoundedStore(Arc<dyn ObjectStore>);
@@ -46,6 +68,14 @@ impl BoundedStore {
     /// The bound around `inner`.
     pub(crate) fn around(inner: Arc<dyn ObjectStore>) -> Arc<dyn ObjectStore> {
         Arc::new(Self(inner))
+    }
+
+    /// The outcome of a read, or that the object ends before `end`: stores do not agree how they say that.
+    async fn unless_short<T>(&self, location: &Path, end: u64, read: Result<T>) -> Result<T> {
+        match self.0.head(location).await {
+            Ok(found) if found.size < end => Err(TooShort::error(found.size, end)),
+            _ => read,
+        }
     }
 }
 
@@ -67,16 +97,35 @@ impl ObjectStore for BoundedStore {
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let is_whole = options.range.is_none() && !options.head;
-        let found = self.0.get_opts(location, options).await?;
+        let end = match &options.range {
+            Some(GetRange::Bounded(range)) if !options.head => Some(range.end),
+            _ => None,
+        };
+        let found = match (self.0.get_opts(location, options).await, end) {
+            (Ok(found), _) => found,
+            (failed, Some(end)) => return self.unless_short(location, end, failed).await,
+            (Err(error), None) => return Err(error),
+        };
         if is_whole && found.meta.size > WHOLE_BYTES_MAX {
             let source = Box::new(TooLarge { bytes: found.meta.size, etag: found.meta.e_tag.clone() });
-            return Err(Error::Generic { store: "bounded", source });
+            return Err(Error::Generic { store: STORE, source });
         }
-        Ok(found)
+        match end {
+            // A store answers with what there is of a range.
+            Some(end) if found.range.end < end => Err(TooShort::error(found.meta.size, end)),
+            _ => Ok(found),
+        }
     }
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        self.0.get_ranges(location, ranges).await
+        let read = self.0.get_ranges(location, ranges).await;
+        let end = ranges.iter().map(|range| range.end).max().unwrap_or(0);
+        match read {
+            Ok(parts) if parts.iter().zip(ranges).all(|(part, range)| part.len() as u64 == range.end - range.start) => {
+                Ok(parts)
+            }
+            read => self.unless_short(location, end, read).await,
+        }
     }
 
     fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {

@@ -9,7 +9,7 @@ use lance_core::error::CommitStatusUnknownError;
 use omnigraph_types::{Failure, Problem, TableVersion};
 use thiserror::Error;
 
-use crate::bounded::TooLarge;
+use crate::bounded::{TooLarge, TooShort};
 use crate::hooked::HookFault;
 use crate::object::OBJECT_BYTES_MAX;
 use crate::root::StoreKind;
@@ -297,7 +297,7 @@ fn blame(error: &(dyn StdError + 'static)) -> Blame {
     let through_lance = of_lance(|_| true);
     // Lance reads a small file whole and then from memory: a range that is not in it is the file's fault.
     let failed = of_store(|error| !matches!(error, object_store::Error::Generic { store, .. } if *store == WHOLE_FILE));
-    if TooLarge::of(error).is_some() {
+    if TooLarge::of(error).is_some() || TooShort::is_root_of(error) {
         return Blame::Content("a Lance file");
     }
     if absent {
@@ -306,7 +306,13 @@ fn blame(error: &(dyn StdError + 'static)) -> Blame {
     } else if failed || (through_lance && causes(error).any(|cause| cause.is::<std::io::Error>())) {
         Blame::Store
     } else if of_lance(|error| {
-        matches!(error, LanceError::CorruptFile { .. } | LanceError::IO { .. } | LanceError::InvalidInput { .. })
+        matches!(
+            error,
+            LanceError::CorruptFile { .. }
+                | LanceError::IO { .. }
+                | LanceError::InvalidInput { .. }
+                | LanceError::Arrow { .. }
+        )
     }) {
         // The store gave the bytes, and Lance could not make sense of them. It calls a file that is none an invalid input.
         Blame::Content("a Lance file")

@@ -164,12 +164,12 @@ impl Table {
     }
 }
 
-/// What went wrong with the rows of a scan that was accepted: Lance calls a file that is none an invalid input, and nobody gave it one.
+/// What went wrong with the rows of a scan that was accepted: what does not fit now is what was read, since nothing else was given.
 fn read_error(object: &str, error: LanceError) -> StorageError {
-    match error {
-        LanceError::InvalidInput { .. } => {
-            StorageError::Corrupt { object: object.to_owned(), expected: "a Lance file", source: Box::new(error) }
+    match lance_error(ACTION, object, error) {
+        StorageError::Mismatch { object, source, .. } => {
+            StorageError::Corrupt { object, expected: "a Lance file", source }
         }
-        other => lance_error(ACTION, object, other),
+        other => other,
     }
 }

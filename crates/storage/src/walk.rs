@@ -4,7 +4,7 @@
 
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
-use lance_table::format::Fragment;
+use lance_table::format::{DataFile, Fragment};
 use lance_table::io::deletion::relative_deletion_file_path;
 use omnigraph_types::{TableVersion, TreeId};
 
@@ -90,17 +90,21 @@ impl Store {
 }
 
 impl Table {
-    /// The files that this version names: data, and marks of deleted rows. Those of trees outside the root are left out.
-    pub fn named_files(&self) -> impl Iterator<Item = ObjectPath> {
+    /// The files that this version names: data, with their bytes where it tells them, and marks of deleted rows. Those of trees outside the
+    /// root are left out.
+    pub fn named_files(&self) -> impl Iterator<Item = (ObjectPath, Option<u64>)> {
         let folder = |base: Option<u32>| match base {
             None => Some(self.pin().tree.folder()),
             Some(base) => self.base_folder(base),
         };
         let named = move |fragment: &Fragment| {
-            let data = fragment.files.iter().map(|file| (file.base_id, format!("data/{}", file.path)));
+            let data = fragment.files.iter();
+            let bytes = |file: &DataFile| file.file_size_bytes.get().map(u64::from);
+            let data = data.map(|file| (file.base_id, format!("data/{}", file.path), bytes(file)));
             let deletions = fragment.deletion_file.iter();
-            let deletions = deletions.map(|file| (file.base_id, relative_deletion_file_path(fragment.id, file)));
-            let paths = data.chain(deletions).filter_map(|(base, file)| Some(folder(base)?.child(file)));
+            let deletions = deletions.map(|file| (file.base_id, relative_deletion_file_path(fragment.id, file), None));
+            let paths =
+                data.chain(deletions).filter_map(|(base, file, bytes)| Some((folder(base)?.child(file), bytes)));
             paths.collect::<Vec<_>>()
         };
         self.dataset().fragments().iter().flat_map(named)

@@ -1,6 +1,9 @@
 //! `log` and `operation`.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use omnigraph_client::{Commit, OperationState, TypeCounts};
+use omnigraph_types::{Limits, OperationId};
 use serde_json::{Value, json};
 
 use super::graph::time;
@@ -56,6 +59,17 @@ fn change(counts: &TypeCounts) -> String {
     text
 }
 
+/// What to do about an operation that nothing is known of. Its record is kept for longer than a server accepts its id.
+fn next_of_unknown(id: OperationId, now: SystemTime) -> &'static str {
+    let now_ms = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    let (made_ms, limits) = (u128::from(id.timestamp_ms()), Limits::default());
+    if made_ms + u128::from(limits.operation_id_behind_ms) < now_ms {
+        "its id is older than operations are remembered for: look for its rows before you send it again, under a fresh id"
+    } else {
+        "nothing of it is stored on this branch so far: if its request has ended, send it under the same operation id"
+    }
+}
+
 /// Tells what became of an operation.
 pub(crate) async fn operation(session: &Session, arguments: &OperationArguments) -> Result<(), CliError> {
     let operation = session.client.get_operation(&arguments.graph, &arguments.branch, arguments.operation_id).await?;
@@ -63,7 +77,7 @@ pub(crate) async fn operation(session: &Session, arguments: &OperationArguments)
     match &operation.state {
         OperationState::Unknown => {
             fields.push(("state", json!("unknown")));
-            fields.push(("next", json!("nothing of it is stored on this branch so far: if its request has ended, send it under the same operation id")));
+            fields.push(("next", json!(next_of_unknown(operation.id, SystemTime::now()))));
         }
         OperationState::InProgress => {
             fields.push(("state", json!("in progress")));
@@ -87,8 +101,26 @@ pub(crate) async fn operation(session: &Session, arguments: &OperationArguments)
             fields.push(("state", json!("in doubt")));
             fields.push(("reason", json!(reason(failure))));
             fields.push(("message", json!(failure.message)));
-            fields.push(("next", json!("ask again; the next write to the branch settles it")));
+            fields.push((
+                "next",
+                json!("do what the message says; what settling can decide, the next write to the branch settles"),
+            ));
         }
     }
     session.print(|out| print_record(session.output, &fields, out))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn unknown_operation_is_sent_again_only_while_it_would_be_recognized() {
+        let id: OperationId = "01ARZ3NDEKTSV4RRFFQ69G5FAV".parse().unwrap();
+        let made = UNIX_EPOCH + Duration::from_millis(id.timestamp_ms());
+        assert!(next_of_unknown(id, made + Duration::from_secs(60)).contains("under the same operation id"));
+        assert!(next_of_unknown(id, made + Duration::from_secs(9 * 86_400)).contains("under a fresh id"));
+    }
 }

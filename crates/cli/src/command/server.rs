@@ -34,17 +34,21 @@ pub(crate) async fn show(session: &Session) -> Result<(), CliError> {
     let features: Vec<_> =
         info.features.iter().filter(|feature| feature.enabled).map(|feature| feature.name.clone()).collect();
     session.print(|out| {
-        let fields = [
+        let mut fields = vec![
             ("version", json!(info.version)),
             ("storage_format", json!(info.storage_format)),
             ("features", json!(features)),
         ];
-        print_record(session.output, &fields, out)?;
         match session.output {
             Output::Table | Output::Csv => {
+                print_record(session.output, &fields, out)?;
                 print_list(session.output, &["limit", "value", "default", "unit", "what it bounds"], &limits, out)
             }
-            Output::Json => Ok(()),
+            Output::Json => {
+                let limits = info.limits.iter().map(|limit| (limit.name.clone(), json!(limit.value)));
+                fields.push(("limits", limits.collect::<serde_json::Map<_, _>>().into()));
+                print_record(session.output, &fields, out)
+            }
         }
     })
 }

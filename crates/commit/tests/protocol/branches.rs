@@ -64,6 +64,27 @@ async fn ids(process: &Process, branch: &str) -> Vec<Vec<String>> {
     process.ids(&snapshot).await.into_iter().map(|ids| ids.into_iter().collect()).collect()
 }
 
+/// I-8: whatever kind of request an operation was, no other can be it.
+#[tokio::test(flavor = "multi_thread")]
+async fn operation_of_a_branch_is_not_used_again_by_a_write() {
+    let world = World::new().await;
+    let (process, other) = (world.process().await, world.process().await);
+    let (made, removed) = (fresh(), fresh());
+    row(create(&process, made, "dev").await);
+    row(delete(&other, removed, "dev").await);
+    for operation in [made, removed] {
+        for writer in [&process, &other] {
+            let failure = writer.append(operation, "again", &TABLES).await.unwrap_err();
+            assert!(matches!(failure.problem, Problem::OperationIdReused { .. }), "{failure:?}");
+            assert_eq!(failure.effect, Effect::None);
+        }
+    }
+    assert!(world.quiesced().await.iter().all(|ids| ids.is_empty()));
+    // Sent again honestly, each is what it was.
+    assert!(matches!(create(&process, made, "dev").await, Ok(BranchOutcome::Replayed(_))));
+    assert!(matches!(delete(&other, removed, "dev").await, Ok(BranchOutcome::Replayed(_))));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn branch_and_main_go_their_own_ways() {
     let world = World::new().await;

@@ -139,7 +139,7 @@ impl About<'_> {
                     )
                 });
                 let message = format!(
-                    "{} that are not the graph's own follow version {pinned}, the first being {}",
+                    "{} of others than the graph behind version {pinned}, the first being {}",
                     commits(table.undone().len()),
                     first.unwrap_or_default()
                 );

@@ -59,7 +59,7 @@ impl Accounts {
 
     /// What one version of a branch names.
     pub(super) fn enter(&mut self, snapshot: &Snapshot, manifest: &Table) {
-        self.states.extend(manifest.named_files().map(|path| hash(&path)));
+        self.states.extend(manifest.named_files().map(|(path, _)| hash(&path)));
         for row in snapshot.tables() {
             let named = self.tables.entry(row.id).or_insert_with(|| Named {
                 type_name: row.type_name.clone(),
@@ -114,6 +114,13 @@ impl Counts {
     }
 }
 
+/// A file that a version names.
+struct NamedFile {
+    /// Its bytes, where the version tells them.
+    bytes: Option<u64>,
+    seen: bool,
+}
+
 impl Checker {
     /// Walks the graph's folder and counts what nothing names.
     pub(super) async fn files(&mut self, accounts: &mut Accounts) -> Result<(), Stopped> {
@@ -135,6 +142,7 @@ impl Checker {
         let mut files = self.named_files(named).await?;
         let store = self.catalog.store().clone();
         let mut objects = store.walk(&named.path);
+        let mut resized = 0;
         while let Some(meta) = objects.try_next().await? {
             let Some(place) = TreeFile::of(&named.path, &meta.path) else { continue };
             if !named.trees.contains_key(&place.tree) {
@@ -146,29 +154,36 @@ impl Checker {
                     counts.add(UnnamedKind::TableVersion, &meta, now_ms);
                 }
                 TableFile::Data => match files.as_mut().map(|files| files.get_mut(&hash(&meta.path))) {
-                    Some(Some(seen)) => *seen = true,
+                    Some(Some(file)) => {
+                        file.seen = true;
+                        resized += u64::from(file.bytes.is_some_and(|bytes| bytes != meta.size));
+                    }
                     Some(None) => counts.add(UnnamedKind::Data, &meta, now_ms),
                     None => {}
                 },
                 TableFile::Version(_) | TableFile::Other => {}
             }
         }
-        let missing = files.map_or(0, |files| files.values().filter(|seen| !**seen).count());
-        if missing == 0 {
-            return Ok(());
-        }
+        let missing = files.map_or(0, |files| files.values().filter(|file| !file.seen).count());
+        let found = match (missing, resized) {
+            (0, 0) => return Ok(()),
+            (_, 0) => format!("missing: {missing}"),
+            (0, _) => format!("of another size than they were written with: {resized}"),
+            _ => format!("missing: {missing}, of another size than they were written with: {resized}"),
+        };
+        let message = format!("data files that commits name, below {}, are {found}", named.path);
         self.tell(CheckFinding {
             kind: CheckKind::MissingFiles,
             branch: None,
             type_name: Some(named.type_name.clone()),
-            message: format!("{missing} data files that commits name are missing"),
+            message,
             next: "restore the files of the table from a backup; reads that need none of them go on".to_owned(),
         })
         .await
     }
 
     /// The files that versions named by commits name, none of them seen yet; none if there are too many.
-    async fn named_files(&mut self, named: &Named) -> Result<Option<HashMap<u64, bool>>, Stopped> {
+    async fn named_files(&mut self, named: &Named) -> Result<Option<HashMap<u64, NamedFile>>, Stopped> {
         let pins: Vec<_> =
             named.trees.iter().flat_map(|(tree, versions)| versions.iter().map(|version| (*tree, *version))).collect();
         if pins.len() > VERSIONS_OPENED_MAX {
@@ -189,7 +204,9 @@ impl Checker {
             match table {
                 Ok(table) => {
                     self.summary.table_versions += 1;
-                    files.extend(table.named_files().map(|path| (hash(&path), false)));
+                    files.extend(
+                        table.named_files().map(|(path, bytes)| (hash(&path), NamedFile { bytes, seen: false })),
+                    );
                 }
                 Err(error @ (StorageError::TableNotFound { .. } | StorageError::Corrupt { .. })) => {
                     tracing::warn!(table = %named.type_name, %pin, %error, "check: a table version cannot be read");

@@ -170,9 +170,14 @@ async fn check_finds_what_was_lost_on_the_disk() {
     assert_eq!(data_files.collect::<Vec<_>>(), [1], "{checked}");
 
     let rows = names(&data).into_iter().find(|name| name != "left-behind.lance").unwrap();
+    let text = "query codes() { match { $p: Port } return { $p.code } }";
+    let whole = fs::read(data.join(&rows)).unwrap();
+    fs::write(data.join(&rows), &whole[..whole.len() / 2]).unwrap();
+    world.run(&["query", "g", "--text", text]).with(1, &["CORRUPT", "omnigraph check"]);
+    world.run(&["check", "g"]).with(4, &["missing_files", "Port", "another size"]);
+
     fs::remove_file(data.join(rows)).unwrap();
     world.run(&["check", "g"]).with(4, &["missing_files", "Port", "from a backup"]);
-    let text = "query codes() { match { $p: Port } return { $p.code } }";
     world.run(&["query", "g", "--text", text]).with(1, &["CORRUPT", "omnigraph check"]);
     let file = world.file("rows.csv", "code\nOSL\n");
     let merge = ["load", "g", "--type", "Port", file.as_str(), "--mode", "merge"];
@@ -205,12 +210,56 @@ async fn version_that_cannot_be_read_behind_a_pin_is_mended_by_moving_the_object
     let newest: u64 = versions[0].strip_suffix(".manifest").unwrap().parse().unwrap();
     let next = format!("{dataset}/_versions/{:020}.manifest", newest - 1);
     fs::write(world.root.path().join(&next), "no manifest").unwrap();
-    world.load("Port", "code\nBGO\n").with(1, &["TABLE_OCCUPIED", "omnigraph repair g"]);
+    world.load("Port", "code\nBGO\n").with(1, &["TABLE_OCCUPIED", "omnigraph check g"]);
     world.run(&["repair", "g"]).with(4, &["cannot be read", "omnigraph check g"]);
     world.run(&["check", "g"]).with(4, &["damaged_table", "Port", &format!("move the object {next} out of the root")]);
     fs::rename(world.root.path().join(&next), world.files.path().join("moved")).unwrap();
     world.load("Port", "code\nBGO\n").with(0, &["committed"]);
     world.run(&["check", "g"]).with(0, &["all is well"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn newest_version_that_cannot_be_read_comes_back_from_its_intent() {
+    let world = World::new();
+    world.load("Port", "code\nBGO\n").with(0, &["committed"]);
+    let manifests = world.graph().join("__manifest/_versions");
+    let mut versions = names(&manifests);
+    versions.sort();
+    fs::write(manifests.join(&versions[0]), "no manifest").unwrap();
+    let world = World { server: Server::start(world.root.path(), &[]), ..world };
+    world.load("Port", "code\nTRD\n").with(1, &["CORRUPT", "omnigraph check"]);
+    let told = world.run(&["check", "g"]).with(4, &["unreadable_version", "move the object", "omnigraph recover g"]);
+    assert!(told.out.contains(&versions[0]), "{}", told.out);
+    fs::rename(manifests.join(&versions[0]), world.files.path().join("moved")).unwrap();
+    let world = World { server: Server::start(world.root.path(), &[]), ..world };
+    world.run(&["recover", "g"]).with(0, &[]);
+    let text = "query n() { match { $p: Port } return { count($p) as n } }";
+    assert_eq!(world.json(0, &["query", "g", "--text", text])["rows"][0]["n"], 2);
+    world.run(&["check", "g"]).with(0, &["all is well"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn branch_whose_state_is_empty_hides_no_other() {
+    let world = World::new();
+    for branch in ["side", "other"] {
+        world.run(&["branch", "create", "g", branch]).with(0, &[]);
+        let file = world.file("rows.csv", "code\nBGO\n");
+        world.run(&["load", "g", "--branch", branch, "--type", "Port", &file, "--mode", "append"]).with(0, &[]);
+    }
+    let trees = world.graph().join("__manifest/tree");
+    let mut chains = names(&trees);
+    chains.sort();
+    // The first that was made is `side`; its newest state is the file that came last.
+    let states = trees.join(&chains[0]).join("data");
+    for state in names(&states) {
+        fs::write(states.join(state), "").unwrap();
+    }
+    let world = World { server: Server::start(world.root.path(), &[]), ..world };
+    let told = world.run(&["branch", "list", "g"]).with(0, &["main", "other"]);
+    assert!(!told.out.contains("side"), "{}", told.out);
+    world.run(&["graph", "list"]).with(0, &["g"]);
+    world.run(&["check", "g"]).with(4, &["unreadable_version", "side", "from a backup"]);
+    world.load("Port", "code\nTRD\n").with(0, &["committed"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
