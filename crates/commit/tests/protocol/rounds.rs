@@ -73,11 +73,14 @@ async fn operation_is_in_progress_while_its_process_arms_it() {
     assert_eq!(state, OperationState::Unknown);
 }
 
+/// A write under way.
+type Write = JoinHandle<Result<WriteOutcome, Failure>>;
+
 /// A writer so slow that a quick one commits whenever it has prepared.
 struct Outrun {
     inner: Append,
     committer: Committer,
-    quick: Arc<Mutex<Vec<JoinHandle<Result<WriteOutcome, Failure>>>>>,
+    quick: Arc<Mutex<Vec<Write>>>,
 }
 
 #[async_trait]
