@@ -1,7 +1,8 @@
 //! The in-process gate of a branch: writers of one process queue here instead of racing for the ticket.
 //!
-//! It saves work, and keeps quick writers from starving a slow one: who has lost rounds prepares the next with the gate held. Whoever holds it knows that no other attempt of this process is between arm and its end; nothing becomes correct
-//! by it. There is one ticket per branch and version, so one gate per branch stands for the schema's and the tables' as well.
+//! It saves work, and keeps quick writers from starving a slow one: who has lost rounds prepares the next with the gate held. Whoever holds
+//! it knows that no other attempt of this process is between arm and its end; nothing becomes correct by it. There is one ticket per branch
+//! and version, so one gate per branch stands for the schema's and the tables' as well.
 
 use std::sync::Arc;
 

@@ -143,7 +143,8 @@ impl BoundServer {
     }
 }
 
-/// Serves until `shutdown` resolves, which may be while it starts. Tells its address in the log and on standard output, for whoever started it with port 0.
+/// Serves until `shutdown` resolves, which may be while it starts. Tells its address in the log and on standard output, for whoever started it
+/// with port 0.
 pub async fn serve(config: ServeConfig, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
     let mut shutdown = std::pin::pin!(shutdown);
     let server = tokio::select! {
