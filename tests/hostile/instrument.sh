@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stands between cargo and rustc for the workspace's own crates, and adds what cargo-fuzz adds: a counter for each edge.
+# Runs between cargo and rustc for the workspace's own crates, and adds what cargo-fuzz adds: a counter for each edge.
 # Dependencies keep the artifacts that they have. The crate that counts is not counted.
 case " $* " in
 *" --crate-name omnigraph_hostile "*) exec "$@" ;;

@@ -7,7 +7,7 @@ use arrow::array::RecordBatch;
 use omnigraph_storage::Table;
 
 use crate::error::CatalogError;
-use crate::format::{Registers, decode_registers, encode_registers};
+use crate::format::v2::{Registers, decode_registers, encode_registers};
 use crate::history::read_rows;
 use crate::snapshot::Snapshot;
 use crate::state::State;
@@ -15,17 +15,9 @@ use crate::state::State;
 /// Rows of tables and branches that a version's own file holds.
 const CORE_ROWS_MAX: usize = 64;
 
-/// What moving rows into a new base writes and takes away.
-#[derive(Debug)]
-pub(crate) struct Rebased {
-    /// The new base.
-    pub(crate) batch: RecordBatch,
-    /// The old one.
-    pub(crate) removed: Option<u64>,
-}
-
-/// Moves the rows of `next` into a base, if there are too many for its own file. `fragment` is the id that the base will get.
-pub(crate) fn rebase(next: &mut State, fragment: u64) -> Result<Option<Rebased>, CatalogError> {
+/// Moves the rows of `next` into a base, if there are too many for its own file, and returns the rows of the base. `fragment` is the id that
+/// the base will get.
+pub(crate) fn rebase(next: &mut State, fragment: u64) -> Result<Option<RecordBatch>, CatalogError> {
     let in_core = match next.base {
         Some(_) => next.tables_changed.len() + next.branches_changed.len(),
         None => next.tables.len() + next.branches.len(),
@@ -34,22 +26,23 @@ pub(crate) fn rebase(next: &mut State, fragment: u64) -> Result<Option<Rebased>,
         return Ok(None);
     }
     let batch = encode_registers(next)?;
-    let removed = next.base.replace(fragment);
+    next.base = Some(fragment);
     next.tables_changed.clear();
     next.branches_changed.clear();
-    Ok(Some(Rebased { batch, removed }))
+    Ok(Some(batch))
 }
 
-/// Adds the rows of the base to a state that was read from a version's own file. `known` is another version of the same chain, whose base is
-/// taken over where it is the same.
+/// Adds the rows of the base to a state that was read from a version's own file. `known` is another version of the same chain, whose rows
+/// are used where the base is the same.
 pub(crate) async fn complete(state: &mut State, table: &Table, known: Option<&Snapshot>) -> Result<(), CatalogError> {
     let Some(fragment) = state.base else { return Ok(()) };
-    let usable = |known: &&State| known.base == state.base && known.version <= state.version;
-    let Registers { tables, branches } = match known.map(Snapshot::state).filter(usable) {
+    let usable = |known: &&State| known.base == state.base && known.version <= state.version && known.newer.is_none();
+    let Registers { tables, branches, newer } = match known.map(Snapshot::state).filter(usable) {
         // Rows that have changed since the base are in the file itself, and in that of every later version.
-        Some(known) => Registers { tables: known.tables.clone(), branches: known.branches.clone() },
+        Some(known) => Registers { tables: known.tables.clone(), branches: known.branches.clone(), newer: None },
         None => decode_registers(&read_rows(table, &[fragment]).await?, state.version)?,
     };
+    state.newer = state.newer.take().or(newer);
     state.tables_changed = state.tables.keys().copied().collect();
     state.branches_changed = state.branches.keys().copied().collect();
     for (id, row) in tables {

@@ -1,182 +1,192 @@
-//! One graph of a root: its branches' versions, commits and contracts.
+//! The door to one graph: its branches' versions, commits, contracts, and the publishing of new versions.
 //!
-//! The only thing kept between calls is the newest version this process has seen, with the instant at which it was proven newest: a
-//! version is immutable, and a probe forward from it finds what others published since.
+//! Every future it returns is declared `Send`, so that what is below is proven here once and not again in every caller.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use omnigraph_storage::{Pin, Store};
-use omnigraph_types::{BranchId, Clock, GraphId, GraphName, GraphVersion, Limits, OperationId, TableVersion};
-use sha2::{Digest, Sha256};
+use omnigraph_storage::Store;
+use omnigraph_types::{
+    BranchId, BranchName, Clock, CommitId, GraphId, GraphName, GraphVersion, Limits, OperationId, TreeId,
+};
 
-use crate::base;
-use crate::branches::Chain;
+use crate::chain::Chain;
+use crate::context::Context;
+use crate::digest::sha256_hex;
 use crate::error::CatalogError;
-use crate::format::decode_state;
 use crate::history;
 use crate::paths::GraphPaths;
-use crate::rows::OperationRow;
-use crate::snapshot::{Author, Proof, Snapshot};
-
-/// Branches whose newest versions are kept in memory; beyond it all but main's are asked for again.
-const BRANCHES_KEPT_MAX: usize = 256;
-
-#[derive(Debug)]
-struct Shared {
-    store: Store,
-    paths: GraphPaths,
-    name: GraphName,
-    graph_id: GraphId,
-    main_branch_id: BranchId,
-    clock: Arc<dyn Clock>,
-    limits: Arc<Limits>,
-    /// The newest versions seen, by branch.
-    newest: Mutex<HashMap<BranchId, Snapshot>>,
-}
+use crate::publication::Publication;
+use crate::publish::{PublishOutcome, StagedPublication};
+use crate::rows::{CommitRow, OperationRow};
+use crate::snapshot::Snapshot;
+use crate::state::State;
 
 /// One graph. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Catalog {
-    shared: Arc<Shared>,
+    context: Arc<Context>,
 }
 
+/// What the catalog is made of.
 impl Catalog {
-    pub(crate) fn new(
-        store: Store,
-        name: GraphName,
-        ids: (GraphId, BranchId),
-        clock: Arc<dyn Clock>,
-        limits: Arc<Limits>,
-    ) -> Self {
-        let (graph_id, main_branch_id) = ids;
-        let paths = GraphPaths::new(graph_id);
-        let newest = Mutex::default();
-        Self { shared: Arc::new(Shared { store, paths, name, graph_id, main_branch_id, clock, limits, newest }) }
+    pub(crate) fn new(context: Context) -> Self {
+        Self { context: Arc::new(context) }
     }
 
-    /// The name under which the graph was opened. Another graph may bear it by now.
+    /// The name under which the graph was opened. Another graph may have it by now.
     pub fn name(&self) -> &GraphName {
-        &self.shared.name
+        &self.context.name
     }
 
     /// The graph's identity.
     pub fn graph_id(&self) -> GraphId {
-        self.shared.graph_id
+        self.context.graph_id
     }
 
     /// The identity of the branch `main`.
     pub fn main_branch_id(&self) -> BranchId {
-        self.shared.main_branch_id
+        self.context.main_branch_id
     }
 
     /// The store that holds the graph.
     pub fn store(&self) -> &Store {
-        &self.shared.store
+        &self.context.store
     }
 
-    /// Where the graph's objects lie.
+    /// The paths of the graph's objects.
     pub fn paths(&self) -> &GraphPaths {
-        &self.shared.paths
+        &self.context.paths
     }
 
     /// The clock.
     pub fn clock(&self) -> &dyn Clock {
-        self.shared.clock.as_ref()
+        self.context.clock.as_ref()
     }
 
     /// The limits in force.
     pub fn limits(&self) -> &Limits {
-        &self.shared.limits
+        &self.context.limits
     }
 
     /// Age of a proof after which it must be renewed.
     pub fn proof_age_max(&self) -> Duration {
-        Duration::from_millis(self.shared.limits.proof_age_max_ms)
+        self.context.proof_age_max()
+    }
+}
+
+/// Branches and their chains.
+impl Catalog {
+    /// The chain of main.
+    pub fn main_chain(&self) -> Chain {
+        self.context.main_chain()
     }
 
-    pub(crate) fn remember(&self, snapshot: &Snapshot) {
-        let mut newest = self.newest_seen();
-        if newest.len() >= BRANCHES_KEPT_MAX && !newest.contains_key(&snapshot.branch_id()) {
-            newest.retain(|branch, _| *branch == self.shared.main_branch_id);
-        }
-        let newer = |known: &Snapshot| known.version() > snapshot.version();
-        if !newest.get(&snapshot.branch_id()).is_some_and(newer) {
-            newest.insert(snapshot.branch_id(), snapshot.clone());
-        }
+    /// The chain of a branch by identity, live or removed, asking the store only for a branch that is new to this process.
+    pub fn chain(&self, branch: BranchId) -> impl Future<Output = Result<Chain, CatalogError>> + Send {
+        self.context.chain(branch)
     }
 
-    fn newest_seen(&self) -> MutexGuard<'_, HashMap<BranchId, Snapshot>> {
-        self.shared.newest.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    /// Chains of removed branches that had this name while the operation can have been sent, newest first.
+    pub fn removed_chains(&self, registry: &State, name: &BranchName, operation: OperationId) -> Vec<Chain> {
+        self.context.removed_chains(registry, name, operation)
     }
 
+    /// The error for a chain that has ended: main's was the graph's.
+    pub fn ended(&self, name: &BranchName) -> CatalogError {
+        self.context.ended(name)
+    }
+}
+
+/// Versions.
+impl Catalog {
     /// The newest version of a branch that this process has seen, without asking the store.
     pub fn known(&self, branch: BranchId) -> Option<Snapshot> {
-        self.newest_seen().get(&branch).cloned()
+        self.context.known(branch)
+    }
+
+    /// The version that this process published moments ago, presumed newest without asking the store.
+    ///
+    /// Another process may have published since. Taking the ticket for the next version confirms that this one is the newest. A caller that
+    /// would refuse a request because of this version must first confirm it with `newest`.
+    pub fn presumed_newest(&self, name: &BranchName) -> Option<Snapshot> {
+        self.context.presumed_newest(name)
+    }
+
+    /// The newest version of main: the registry of branches. `GraphDeleted` if main's chain has ended.
+    pub fn registry(&self) -> impl Future<Output = Result<Snapshot, CatalogError>> + Send {
+        self.context.registry()
+    }
+
+    /// The newest version of a branch by name, proven newest. `BranchNotFound` for a removed one.
+    pub fn newest(&self, name: &BranchName) -> impl Future<Output = Result<Snapshot, CatalogError>> + Send {
+        self.context.newest(name)
     }
 
     /// The newest version of a chain, proven newest: by a probe forward from what this process knows, or by listing. It may be `retired`.
-    pub async fn newest_of(&self, chain: &Chain) -> Result<Snapshot, CatalogError> {
-        let known = self.known(chain.branch_id);
-        let known = known.filter(|snapshot| snapshot.proof_age(self.clock()) <= self.proof_age_max());
-        let proof = Proof::now(self.clock());
-        let tree = self.tree_of(chain);
-        let version = match &known {
-            Some(snapshot) => self.store().head_from(&tree, TableVersion(snapshot.version().0)).await?,
-            None => self.store().head(&tree).await?.ok_or_else(|| CatalogError::Corrupt {
-                object: format!("the chain of branch {}", chain.name),
-                expected: "at least one version".to_owned(),
-            })?,
-        };
-        let snapshot = match known {
-            Some(snapshot) if snapshot.version().0 == version.0 => snapshot.proven(proof),
-            _ => self.open_version(chain, GraphVersion(version.0), proof).await?,
-        };
-        self.remember(&snapshot);
-        Ok(snapshot)
+    pub fn newest_of(&self, chain: &Chain) -> impl Future<Output = Result<Snapshot, CatalogError>> + Send {
+        self.context.newest_of(chain)
     }
 
     /// One version of a chain, which must exist.
-    pub async fn at_version(&self, chain: &Chain, version: GraphVersion) -> Result<Snapshot, CatalogError> {
-        self.open_version(chain, version, Proof::now(self.clock())).await
-    }
-
-    async fn open_version(&self, chain: &Chain, version: GraphVersion, proof: Proof) -> Result<Snapshot, CatalogError> {
-        let pin = Pin { tree: self.tree_of(chain), version: TableVersion(version.0) };
-        let table = self.store().open_table(&pin).await?;
-        let state_fragment = table.fragments().iter().map(|fragment| fragment.id).max();
-        let state_fragment = state_fragment.ok_or_else(|| CatalogError::Corrupt {
-            object: format!("version {version} of branch {}", chain.name),
-            expected: "a state".to_owned(),
-        })?;
-        let batches = history::read_rows(&table, &[state_fragment]).await?;
-        let mut state = decode_state(&batches, version)?;
-        base::complete(&mut state, &table, self.known(chain.branch_id).as_ref()).await?;
-        if state.branch_id != chain.branch_id {
-            // The version that the branch was cloned from: it has not published by itself yet.
-            state = state.inherited_by(chain.branch_id);
-        }
-        Ok(Snapshot::new(self.store().clone(), chain.clone(), (table, state), Author::Anywhere, proof))
-    }
-
-    /// The publication that committed an operation, as far as `snapshot` knows.
-    pub async fn committed(
+    pub fn at_version(
         &self,
-        snapshot: &Snapshot,
-        operation: OperationId,
-    ) -> Result<Option<OperationRow>, CatalogError> {
-        history::committed(snapshot, operation).await
+        chain: &Chain,
+        version: GraphVersion,
+    ) -> impl Future<Output = Result<Snapshot, CatalogError>> + Send {
+        self.context.at_version(chain, version)
+    }
+
+    /// The version that a commit published.
+    pub fn snapshot_of_commit(&self, commit: CommitId) -> impl Future<Output = Result<Snapshot, CatalogError>> + Send {
+        self.context.snapshot_of_commit(commit)
+    }
+
+    /// The version of the newest commit at or before a time, in milliseconds since 1970-01-01T00:00:00Z.
+    pub fn snapshot_at_time(
+        &self,
+        name: &BranchName,
+        time_ms: u64,
+    ) -> impl Future<Output = Result<Snapshot, CatalogError>> + Send {
+        self.context.snapshot_at_time(name, time_ms)
+    }
+}
+
+/// Commits, operations and contracts.
+impl Catalog {
+    /// One commit, on whichever branch it was made.
+    pub fn commit(&self, id: CommitId) -> impl Future<Output = Result<CommitRow, CatalogError>> + Send {
+        self.context.commit(id)
+    }
+
+    /// A branch's commits, newest first: from its head, or from the one before `after`; at most `most`, which bounds the
+    /// memory taken.
+    pub fn list_commits(
+        &self,
+        name: &BranchName,
+        after: Option<CommitId>,
+        most: usize,
+    ) -> impl Future<Output = Result<Vec<CommitRow>, CatalogError>> + Send {
+        self.context.list_commits(name, after, most)
     }
 
     /// Everything recorded of an operation at `snapshot`, oldest first: aborts, and at most one commit (I-8).
-    pub async fn operation_rows(
+    pub fn operation_rows(
         &self,
         snapshot: &Snapshot,
         operation: OperationId,
-    ) -> Result<Vec<OperationRow>, CatalogError> {
-        history::operation_rows(snapshot, operation).await
+    ) -> impl Future<Output = Result<Vec<OperationRow>, CatalogError>> + Send {
+        history::operation_rows(snapshot, operation)
+    }
+
+    /// The last version of a removed branch of this name on which an operation was committed.
+    pub fn removed_with(
+        &self,
+        name: &BranchName,
+        operation: OperationId,
+    ) -> impl Future<Output = Result<Option<Snapshot>, CatalogError>> + Send {
+        self.context.removed_with(name, operation)
     }
 
     /// The accepted contract of this hash, proven to be it.
@@ -193,7 +203,30 @@ impl Catalog {
     }
 }
 
-/// SHA-256 in lower-case hexadecimal.
-pub fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+/// Publishing.
+impl Catalog {
+    /// Checks the preconditions on `base` and writes the next state's files.
+    ///
+    /// # Errors
+    /// `Unmet` where a precondition does not hold, `Newer` where `base` or the publication holds what only a newer program knows.
+    pub fn stage(
+        &self,
+        base: &Snapshot,
+        publication: &Publication,
+    ) -> impl Future<Output = Result<StagedPublication, CatalogError>> + Send {
+        self.context.stage(base, publication)
+    }
+
+    /// Writes version N+1: the one decision. After an error whose outcome is unknown the caller must look at the newest version.
+    pub fn publish(
+        &self,
+        staged: StagedPublication,
+    ) -> impl Future<Output = Result<PublishOutcome, CatalogError>> + Send {
+        self.context.publish(staged)
+    }
+
+    /// Clones a version of a branch as a chain of its own, which nothing names. Costs the same whatever the graph holds.
+    pub fn clone_chain(&self, from: &Snapshot) -> impl Future<Output = Result<TreeId, CatalogError>> + Send {
+        self.context.clone_chain(from)
+    }
 }

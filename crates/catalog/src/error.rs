@@ -4,7 +4,9 @@ use omnigraph_storage::StorageError;
 use omnigraph_types::{BranchName, CommitId, Effect, Failure, GraphName, OperationId, Problem, Resource};
 use thiserror::Error;
 
-use crate::publication::Unmet;
+use crate::newer::Newer;
+use crate::publication::{Incoherent, Unmet};
+use crate::stamp::STORAGE_FORMAT;
 
 /// An error of the catalog.
 #[derive(Debug, Error)]
@@ -21,7 +23,7 @@ pub enum CatalogError {
     /// No branch of this name.
     #[error("there is no branch {0:?}")]
     BranchNotFound(BranchName),
-    /// A live branch bears this name.
+    /// A live branch has this name.
     #[error("branch {0:?} exists already")]
     BranchExists(BranchName),
     /// No commit of this id in this graph.
@@ -53,6 +55,9 @@ pub enum CatalogError {
         /// The format served.
         supported: u32,
     },
+    /// The graph holds something of this format that only a newer program knows.
+    #[error("{} is of a kind that only a newer server knows", .0.what)]
+    Newer(Newer),
     /// A stored object is not what it must be.
     #[error("{object} cannot be read: expected {expected}")]
     Corrupt {
@@ -64,13 +69,16 @@ pub enum CatalogError {
     /// A publication's precondition does not hold on the state that it would follow.
     #[error("a precondition does not hold: {0:?}")]
     Unmet(Unmet),
+    /// The parts of a publication contradict each other.
+    #[error("a publication must have {}", .0.expected)]
+    Incoherent(Incoherent),
     /// The store failed.
     #[error("the store failed")]
     Storage(#[from] StorageError),
 }
 
 impl CatalogError {
-    /// The failure a client is told.
+    /// The failure that a client receives.
     pub fn failure(self) -> Failure {
         let (problem, message) = match self {
             Self::Storage(error) => return error.failure(),
@@ -119,6 +127,12 @@ impl CatalogError {
             Self::Format { found, supported } => {
                 (Problem::StorageFormat { found: *found, supported: *supported }, format_advice(*found, *supported))
             }
+            Self::Newer(Newer { what }) => (
+                Problem::StorageFormat { found: STORAGE_FORMAT, supported: STORAGE_FORMAT },
+                format!(
+                    "{what} is of a kind that only a newer server knows: upgrade this server to write here; reads go on"
+                ),
+            ),
             Self::Corrupt { object, expected } => (
                 Problem::Corrupt { object: object.clone(), expected: expected.clone() },
                 format!("{object} cannot be read: expected {expected}; an operator must look at the store"),
@@ -128,7 +142,11 @@ impl CatalogError {
                     object: "publication".to_owned(),
                     expected: format!("{:?}", unmet.precondition),
                 },
-                "a publication's precondition does not hold although its ticket was held".to_owned(),
+                "a precondition of a publication does not hold although the ticket for its version was held".to_owned(),
+            ),
+            Self::Incoherent(Incoherent { expected }) => (
+                Problem::InvariantViolation { object: "publication".to_owned(), expected: (*expected).to_owned() },
+                format!("a publication was refused because it must have {expected}; no version was written"),
             ),
             Self::Storage(_) => (Problem::StorageUnavailable, "the store failed".to_owned()),
         }

@@ -1,9 +1,7 @@
-//! Where the objects of a graph lie, relative to the root.
+//! The paths of a graph's objects, relative to the root.
 
 use omnigraph_storage::ObjectPath;
-use omnigraph_types::{BranchId, GraphId, GraphName, GraphVersion, TableId};
-
-use crate::TableKind;
+use omnigraph_types::{BranchId, GraphId, GraphName, GraphVersion, TableId, TypeKind};
 
 /// Digits of a SHA-256 in hexadecimal.
 const HASH_DIGITS: usize = 64;
@@ -57,10 +55,10 @@ impl GraphPaths {
     }
 
     /// Folder of a table's dataset.
-    pub fn table(&self, kind: TableKind, table: TableId) -> ObjectPath {
+    pub fn table(&self, kind: TypeKind, table: TableId) -> ObjectPath {
         let folder = match kind {
-            TableKind::Node => "nodes",
-            TableKind::Edge => "edges",
+            TypeKind::Node => "nodes",
+            TypeKind::Edge => "edges",
         };
         self.root.child("tables").child(folder).child(table.to_string())
     }

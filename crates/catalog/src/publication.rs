@@ -1,16 +1,19 @@
 //! A publication as data: everything that turns version N of a branch into version N+1, and what must hold at N.
 //!
-//! An intent stores one of these whole, so that whoever rolls it forward publishes exactly what its owner would have.
+//! An intent stores one of these whole, so that a rescuer publishes exactly what its owner would have.
 
-use omnigraph_types::{AttemptId, BranchId, BranchName, CommitId, OperationId, TableId, TableVersion, TreeId};
-use serde::{Deserialize, Serialize};
+use omnigraph_types::{
+    AttemptId, BranchId, BranchName, CommitId, GraphVersion, OperationId, TableId, TableVersion, TreeId,
+};
 
-use crate::rows::{BranchRow, CommitRow, PublicationKind, RecoveryRow, RetiredRow, UnsettledRow};
-use crate::state::State;
+use crate::operations::Operations;
+use crate::rows::{
+    BranchRow, CommitRow, Decision, PublicationKind, PublicationResult, RecoveryRow, RetentionRow, RetiredRow,
+    TableRow, UnsettledRow,
+};
 
 /// Something that must hold at version N for the publication to be written as N+1.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Precondition {
     /// The head is still this commit.
     ExactHead(CommitId),
@@ -25,12 +28,39 @@ pub enum Precondition {
         /// Its version.
         version: TableVersion,
     },
-    /// No publication of the branch has committed this operation.
+    /// No publication of the branch has ended this operation; aborts have not.
     OperationUnseen(OperationId),
-    /// No live branch bears this name; on main.
+    /// No live branch has this name; on main.
     NameFree(BranchName),
     /// The branch is registered and not removed; on main.
     BranchLive(BranchId),
+    /// No branch but main is live; on main.
+    NoOtherBranches,
+    /// No cleanup was permitted to delete the version of this commit; on main.
+    CommitRetained {
+        /// The commit.
+        commit: CommitId,
+        /// The branch it was made on.
+        branch_id: BranchId,
+        /// The version that is the commit.
+        version: GraphVersion,
+    },
+}
+
+impl Precondition {
+    /// The operation that must be unseen, if that is what it demands.
+    pub(crate) fn unseen(&self) -> Option<OperationId> {
+        match self {
+            Self::OperationUnseen(operation) => Some(*operation),
+            Self::ExactHead(_)
+            | Self::SchemaIs(_)
+            | Self::PinIs { .. }
+            | Self::NameFree(_)
+            | Self::BranchLive(_)
+            | Self::NoOtherBranches
+            | Self::CommitRetained { .. } => None,
+        }
+    }
 }
 
 /// A precondition that does not hold, with what was found instead.
@@ -43,93 +73,163 @@ pub struct Unmet {
 }
 
 /// A new pin for one table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinChange {
     /// The table.
     pub table: TableId,
-    /// The tree pinned from now on; the publishing branch is its owner.
+    /// The tree pinned from now on.
     pub tree: Option<TreeId>,
+    /// The only branch that writes this tree: the publishing branch, or another whose tree is taken over.
+    pub owner: BranchId,
     /// The version pinned from now on.
     pub version: TableVersion,
     /// Rows at that version.
     pub row_count: u64,
+    /// The commit that last changed the rows: this publication's own, or the one that the pin had before.
+    pub content_commit: CommitId,
+}
+
+impl PinChange {
+    /// The pin of `row`, moved to another version of the same tree that holds the same rows.
+    pub fn same_rows(row: &TableRow, version: TableVersion) -> Self {
+        Self {
+            table: row.id,
+            tree: row.tree,
+            owner: row.owner,
+            version,
+            row_count: row.row_count,
+            content_commit: row.content_commit,
+        }
+    }
+}
+
+/// One thing that a version changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Moves the head to this commit.
+    Commit(CommitRow),
+    /// Puts the contract of this hash in force.
+    Schema {
+        /// Hash of the contract, in hexadecimal.
+        hash: String,
+    },
+    /// Adds a table.
+    TableAdded(TableRow),
+    /// Drops a table.
+    TableDropped {
+        /// The table.
+        table: TableId,
+    },
+    /// Gives a table's type another name.
+    TableRenamed {
+        /// The table.
+        table: TableId,
+        /// The type's name from now on.
+        type_name: String,
+    },
+    /// Moves a table's pin.
+    Pin(PinChange),
+    /// Records a table on which an aborted attempt could still make its effect.
+    UnsettledAdded(UnsettledRow),
+    /// Removes such a row, because the table is fenced.
+    UnsettledRemoved {
+        /// The aborted attempt.
+        attempt_id: AttemptId,
+        /// The table.
+        table: TableId,
+    },
+    /// Records a decision about an interrupted write.
+    Recovery(RecoveryRow),
+    /// Registers a branch, or replaces its row by the one that it keeps after its removal; on main.
+    Branch(BranchRow),
+    /// Makes this the branch's last version.
+    Retired(RetiredRow),
+    /// Replaces the floors below which versions may be deleted; on main.
+    Retention(RetentionRow),
 }
 
 /// Everything that one version changes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Publication {
     /// Kind.
     pub kind: PublicationKind,
-    /// The operation; for an abort the aborted one.
-    pub operation_id: OperationId,
-    /// Digest of the request, in hexadecimal.
-    pub digest: String,
-    /// The attempt; for an abort the aborted one.
-    pub attempt_id: AttemptId,
+    /// Who decides, and for which attempt.
+    pub decision: Decision,
     /// Checked on the state at N.
     pub preconditions: Vec<Precondition>,
-    /// The commit, where the head moves.
-    pub commit: Option<CommitRow>,
-    /// New pins.
-    pub pins: Vec<PinChange>,
-    /// Rows added for an aborted attempt's planned effects.
-    pub unsettled_added: Vec<UnsettledRow>,
-    /// Rows removed: the attempt whose effects are fenced, with the table.
-    pub unsettled_removed: Vec<(AttemptId, TableId)>,
-    /// The decision, where this is one.
-    pub recovery: Option<RecoveryRow>,
-    /// A branch registered, or its row after removal; on main.
-    pub branch: Option<BranchRow>,
-    /// Makes this the branch's last version.
-    pub retired: Option<RetiredRow>,
+    /// What it changes, in order.
+    pub changes: Vec<Change>,
+    /// The operations it answers; for an abort those that it aborts.
+    pub operations: Operations,
+}
+
+/// A publication whose parts contradict each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Incoherent {
+    /// What every publication has.
+    pub expected: &'static str,
 }
 
 impl Publication {
-    /// A publication that changes nothing yet.
-    pub fn new(kind: PublicationKind, operation_id: OperationId, digest: String, attempt_id: AttemptId) -> Self {
-        Self {
-            kind,
-            operation_id,
-            digest,
-            attempt_id,
-            preconditions: Vec::new(),
-            commit: None,
-            pins: Vec::new(),
-            unsettled_added: Vec::new(),
-            unsettled_removed: Vec::new(),
-            recovery: None,
-            branch: None,
-            retired: None,
+    /// Checks that the parts fit together: at most one commit, whose operations are the publication's own in the same order.
+    pub(crate) fn check_coherent(&self) -> Result<(), Incoherent> {
+        let is_commit = |change: &&Change| matches!(change, Change::Commit(_));
+        if self.changes.iter().filter(is_commit).count() > 1 {
+            return Err(Incoherent { expected: "at most one commit" });
         }
-    }
-}
-
-/// Checks every precondition on the state at N: the one function that does.
-pub(crate) fn check(
-    state: &State,
-    preconditions: &[Precondition],
-    operation_seen: &dyn Fn(OperationId) -> Option<String>,
-) -> Result<(), Unmet> {
-    for precondition in preconditions {
-        let found = match precondition {
-            Precondition::ExactHead(head) => (state.head != *head).then(|| state.head.to_string()),
-            Precondition::SchemaIs(hash) => (state.schema_hash != *hash).then(|| state.schema_hash.clone()),
-            Precondition::PinIs { table, tree, version } => match state.tables.get(table) {
-                Some(row) if row.tree == *tree && row.version == *version => None,
-                Some(row) => Some(format!("version {}", row.version)),
-                None => Some("no such table".to_owned()),
-            },
-            Precondition::OperationUnseen(operation) => operation_seen(*operation),
-            Precondition::NameFree(name) => state.live_branch(name).map(|row| format!("branch {}", row.branch_id)),
-            Precondition::BranchLive(branch) => {
-                let lives = *branch == state.main_branch_id
-                    || state.branches.get(branch).is_some_and(|row| row.removed_ms.is_none());
-                (!lives).then(|| "no such branch".to_owned())
+        let is_recovery = |change: &&Change| matches!(change, Change::Recovery(_));
+        if self.changes.iter().filter(is_recovery).count() > 1 {
+            return Err(Incoherent { expected: "at most one recovery" });
+        }
+        let own = self.operations.iter().map(|entry| entry.operation_id);
+        match self.commit() {
+            Some(commit) if !commit.operations.iter().map(|operation| operation.operation_id).eq(own) => {
+                Err(Incoherent { expected: "the operations of its commit, in the same order" })
             }
-        };
-        if let Some(found) = found {
-            return Err(Unmet { precondition: precondition.clone(), found });
+            Some(_) | None => Ok(()),
         }
     }
-    Ok(())
+
+    /// The commit, where the head moves.
+    pub fn commit(&self) -> Option<&CommitRow> {
+        self.changes.iter().find_map(|change| match change {
+            Change::Commit(row) => Some(row),
+            Change::Schema { .. }
+            | Change::TableAdded(_)
+            | Change::TableDropped { .. }
+            | Change::TableRenamed { .. }
+            | Change::Pin(_)
+            | Change::UnsettledAdded(_)
+            | Change::UnsettledRemoved { .. }
+            | Change::Recovery(_)
+            | Change::Branch(_)
+            | Change::Retired(_)
+            | Change::Retention(_) => None,
+        })
+    }
+
+    /// What it means for its operations on `branch`.
+    pub(crate) fn result(&self, branch: BranchId) -> PublicationResult {
+        let mut result = PublicationResult::Nothing;
+        for change in &self.changes {
+            result = match change {
+                Change::Commit(row) => return PublicationResult::Commit(row.id),
+                Change::Branch(row) => PublicationResult::Branch(row.branch_id),
+                Change::Retired(_) => PublicationResult::Branch(branch),
+                Change::Recovery(row) if row.kind == PublicationKind::Abort => {
+                    PublicationResult::Undone(row.reason.clone())
+                }
+                Change::Recovery(_)
+                | Change::Schema { .. }
+                | Change::TableAdded(_)
+                | Change::TableDropped { .. }
+                | Change::TableRenamed { .. }
+                | Change::Pin(_)
+                | Change::UnsettledAdded(_)
+                | Change::UnsettledRemoved { .. }
+                | Change::Retention(_) => continue,
+            };
+        }
+        result
+    }
 }

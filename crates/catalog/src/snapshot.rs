@@ -7,7 +7,7 @@ use std::time::Duration;
 use omnigraph_storage::{Store, Table};
 use omnigraph_types::{BranchId, BranchName, Clock, CommitId, GraphId, GraphVersion, Moment, TableId};
 
-use crate::branches::Chain;
+use crate::chain::Chain;
 use crate::error::CatalogError;
 use crate::rows::{CommitRow, TableRow};
 use crate::state::State;
@@ -134,7 +134,7 @@ impl Snapshot {
         self.opened.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Takes over tables that are open already, as far as they stand at this version's pins.
+    /// Keeps tables that are open already, as far as they are open at this version's pins.
     pub fn adopt(&self, tables: Vec<Table>) {
         let mut opened = self.tables_opened();
         for table in tables {

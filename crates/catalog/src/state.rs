@@ -1,15 +1,18 @@
 //! One version of one branch, whole, and the pure step from a version to the next.
 //!
-//! Invariants: the last operation is the one that published this version; `head` is the newest commit of `commits` unless the window is
-//! fresh; two `unsettled` rows never name one table (I-6).
+//! Invariants: the last publication is the one that published this version; `head` is the newest commit of `commits`; two `unsettled` rows
+//! never name one table (I-6).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use omnigraph_types::{BranchId, BranchName, CommitId, GraphId, GraphVersion, OperationId, TableId};
 
-use crate::publication::Publication;
+use crate::error::CatalogError;
+use crate::newer::Newer;
+use crate::publication::{Change, PinChange, Publication};
 use crate::rows::{
-    BranchRow, CommitRow, HistoryRow, OperationRow, PublicationKind, RecoveryRow, RetiredRow, TableRow, UnsettledRow,
+    BranchRow, CommitRow, HistoryRow, OperationRow, PublicationKind, PublicationRow, RecoveryRow, RetentionRow,
+    RetiredRow, TableRow, UnsettledRow,
 };
 
 /// Recovery rows kept in a state.
@@ -34,18 +37,22 @@ pub struct State {
     pub tables: BTreeMap<TableId, TableRow>,
     /// Recent commits, oldest first; never empty.
     pub commits: Vec<CommitRow>,
-    /// Recent operations, oldest first; the last is this version's own. Empty only for a branch that has not published yet.
-    pub operations: Vec<OperationRow>,
+    /// Recent publications, oldest first; the last is this version's own. Empty only for a branch that has not published yet.
+    pub publications: Vec<PublicationRow>,
     /// Tables still to be fenced.
     pub unsettled: Vec<UnsettledRow>,
     /// Recent recoveries, oldest first.
     pub recoveries: Vec<RecoveryRow>,
-    /// Where older commits and operations lie, oldest first.
+    /// The fragments that hold older commits and publications, oldest first.
     pub history: Vec<HistoryRow>,
     /// Every branch but main that was ever registered, by identity; on main.
     pub branches: BTreeMap<BranchId, BranchRow>,
     /// Present in the last version of a removed branch.
     pub retired: Option<RetiredRow>,
+    /// What cleanup may delete; none before the first cleanup; on main.
+    pub retention: Option<RetentionRow>,
+    /// What this version holds that only a newer program knows, and that is left out here: nothing may be published onto it.
+    pub newer: Option<Newer>,
     /// The fragment that holds the rows of tables and branches as they were once, if there are many.
     pub(crate) base: Option<u64>,
     /// Tables whose rows differ from the base's.
@@ -55,21 +62,30 @@ pub struct State {
 }
 
 impl State {
-    /// The operation that published this version; none for the version that a branch began with.
-    pub fn published_by(&self) -> Option<&OperationRow> {
-        self.operations.last()
+    /// The publication of this version; none for the version that a branch began with.
+    pub fn published_by(&self) -> Option<&PublicationRow> {
+        self.publications.last()
     }
 
-    /// What a fresh branch takes over from the version it was cloned from: schema, tables, head, commits. All else stays the source's.
+    /// `Newer` for a state of which this program does not know every part.
+    pub(crate) fn refuse_newer(&self) -> Result<(), CatalogError> {
+        match &self.newer {
+            Some(newer) => Err(CatalogError::Newer(newer.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// What a fresh branch inherits from the version it was cloned from: schema, tables, head, commits. All else stays the source's.
     pub(crate) fn inherited_by(self, branch_id: BranchId) -> Self {
         Self {
             branch_id,
-            operations: Vec::new(),
+            publications: Vec::new(),
             unsettled: Vec::new(),
             recoveries: Vec::new(),
             branches: BTreeMap::new(),
             branches_changed: BTreeSet::new(),
             retired: None,
+            retention: None,
             ..self
         }
     }
@@ -84,6 +100,11 @@ impl State {
         self.live_branches().find(|row| row.name == *name)
     }
 
+    /// Whether the branch is main, or registered and not removed; on main.
+    pub fn is_live(&self, branch: BranchId) -> bool {
+        branch == self.main_branch_id || self.branches.get(&branch).is_some_and(|row| row.removed_ms.is_none())
+    }
+
     /// The commit that is the head.
     pub fn head_commit(&self) -> &CommitRow {
         // `format` refuses a state without commits, and spilling keeps the newest ones.
@@ -91,58 +112,84 @@ impl State {
     }
 
     /// The recent commit of this operation, if the window holds it.
-    pub fn recent_commit_of(&self, operation: OperationId) -> Option<&OperationRow> {
-        self.operations.iter().rev().find(|row| row.operation_id == operation && row.kind == PublicationKind::Commit)
+    pub fn recent_commit_of(&self, operation: OperationId) -> Option<OperationRow> {
+        let commits = self.publications.iter().rev().filter(|row| row.kind == PublicationKind::Commit);
+        commits.filter_map(|row| row.operation(operation)).next()
     }
 
     /// Version N+1: this state with the publication's changes. Pure, so the owner and every rescuer write the same.
     pub fn apply(&self, publication: &Publication) -> State {
         let mut next = self.clone();
         next.version = self.version.next();
-        for pin in &publication.pins {
-            if let Some(row) = next.tables.get_mut(&pin.table) {
-                next.tables_changed.insert(pin.table);
-                row.tree = pin.tree;
-                row.owner = self.branch_id;
-                row.version = pin.version;
-                row.row_count = pin.row_count;
-                if publication.commit.is_some() {
-                    row.content_version = next.version;
-                }
-            }
+        for change in &publication.changes {
+            next.change(change);
         }
-        if let Some(commit) = &publication.commit {
-            next.head = commit.id;
-            next.commits.push(commit.clone());
-        }
-        next.operations.push(OperationRow {
-            operation_id: publication.operation_id,
-            digest: publication.digest.clone(),
-            attempt_id: publication.attempt_id,
-            kind: publication.kind,
-            branch_id: self.branch_id,
+        next.publications.push(PublicationRow {
             version: next.version,
-            commit_id: publication.commit.as_ref().map(|commit| commit.id),
-            subject: match (&publication.branch, &publication.retired) {
-                (Some(row), _) => Some(row.branch_id),
-                (None, Some(_)) => Some(self.branch_id),
-                (None, None) => None,
-            },
-            reason: match (&publication.recovery, publication.kind) {
-                (Some(recovery), PublicationKind::Abort) => Some(recovery.reason.clone()),
-                _ => None,
-            },
+            branch_id: self.branch_id,
+            kind: publication.kind,
+            decision: publication.decision,
+            result: publication.result(self.branch_id),
+            operations: publication.operations.clone(),
         });
-        next.unsettled.retain(|row| !publication.unsettled_removed.contains(&(row.attempt_id, row.table)));
-        next.unsettled.extend(publication.unsettled_added.iter().cloned());
-        next.recoveries.extend(publication.recovery.iter().cloned());
         let excess = next.recoveries.len().saturating_sub(RECOVERIES_KEPT_MAX);
         next.recoveries.drain(..excess);
-        if let Some(row) = &publication.branch {
-            next.branches.insert(row.branch_id, row.clone());
-            next.branches_changed.insert(row.branch_id);
-        }
-        next.retired = publication.retired.clone();
         next
     }
+
+    fn change(&mut self, change: &Change) {
+        match change {
+            Change::Commit(row) => {
+                self.head = row.id;
+                self.commits.push(row.clone());
+            }
+            Change::Schema { hash } => self.schema_hash.clone_from(hash),
+            Change::TableAdded(row) => {
+                self.tables.insert(row.id, row.clone());
+                self.tables_changed.insert(row.id);
+            }
+            Change::TableDropped { table } => {
+                if self.tables.remove(table).is_some() {
+                    self.leave_base();
+                }
+            }
+            Change::TableRenamed { table, type_name } => {
+                self.change_table(*table, |row| row.type_name.clone_from(type_name))
+            }
+            Change::Pin(pin) => self.change_table(pin.table, |row| move_pin(row, pin)),
+            Change::UnsettledAdded(row) => self.unsettled.push(row.clone()),
+            Change::UnsettledRemoved { attempt_id, table } => {
+                self.unsettled.retain(|row| (row.attempt_id, row.table) != (*attempt_id, *table));
+            }
+            Change::Recovery(row) => self.recoveries.push(row.clone()),
+            Change::Branch(row) => {
+                self.branches.insert(row.branch_id, row.clone());
+                self.branches_changed.insert(row.branch_id);
+            }
+            Change::Retired(row) => self.retired = Some(row.clone()),
+            Change::Retention(row) => self.retention = Some(row.clone()),
+        }
+    }
+
+    fn change_table(&mut self, table: TableId, change: impl FnOnce(&mut TableRow)) {
+        if let Some(row) = self.tables.get_mut(&table) {
+            change(row);
+            self.tables_changed.insert(table);
+        }
+    }
+
+    /// A base cannot say that one of its rows is gone, so the next version does without it.
+    fn leave_base(&mut self) {
+        self.base = None;
+        self.tables_changed.clear();
+        self.branches_changed.clear();
+    }
+}
+
+fn move_pin(row: &mut TableRow, pin: &PinChange) {
+    row.tree = pin.tree;
+    row.owner = pin.owner;
+    row.version = pin.version;
+    row.row_count = pin.row_count;
+    row.content_commit = pin.content_commit;
 }

@@ -1,7 +1,7 @@
 //! Keeps a server's memory from growing with the length of its loads.
 
 /// glibc gives a freed buffer back to the system at once if it is larger than a threshold, and raises that threshold, up to 32 MiB, whenever it
-/// frees a larger one. The batches of a load then stay in its arenas, in pieces that nobody else can use. Only a variable in the environment
+/// frees a larger one. The batches of a load then stay in its arenas, in pieces that no other thread can use. Only a variable in the environment
 /// keeps the threshold where it begins, and only if it is there when the process starts: so the program starts itself once more.
 ///
 /// Where that fails, the server runs without it.

@@ -2,14 +2,12 @@
 
 mod branch;
 mod history;
+mod values;
 
 use std::path::PathBuf;
-use std::str::FromStr;
-use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use omnigraph_client::{LoadMode, OnConflict, Timeout};
-use omnigraph_lang::date::parse_datetime;
 use omnigraph_types::{BranchName, CommitId, GraphName, OperationId};
 
 use crate::input::{Format, Rename};
@@ -19,6 +17,9 @@ pub(crate) use branch::{BranchCommand, CreateBranchArguments, DeleteBranchArgume
 pub(crate) use history::{
     CheckArguments, LogArguments, OperationArguments, RecoverArguments, RecoveriesArguments, RepairArguments,
 };
+pub(crate) use values::{Moment, Param};
+
+use values::{parse_id, parse_moment, parse_timeout};
 
 /// Heading of the options that every command takes.
 const EVERYWHERE: &str = "Options of every command";
@@ -69,7 +70,7 @@ pub(crate) enum Command {
     #[command(after_help = "\
 Examples:
   omnigraph serve --root ./graphs                      graphs in a folder, for this machine only
-  omnigraph serve --root ./graphs --listen 127.0.0.1:0 a free port; the first line of output tells it
+  omnigraph serve --root ./graphs --listen 127.0.0.1:0 a free port; the first line of output names it
 
 The server ends at Control-C or SIGTERM, after its running requests.")]
     Serve(Box<omnigraph_server::ServeArgs>),
@@ -111,13 +112,13 @@ Examples:
   omnigraph recover airline
   omnigraph recover airline --branch trial
 
-Nobody has to: the next write to the branch does the same, and so does a server at its start.
+This is optional: the next write to the branch does the same, and so does a server at its start.
 It prints what was decided, as `omnigraph recoveries` does.")]
     Recover(RecoverArguments),
-    /// Look a graph over, and change nothing
+    /// Check a graph, and change nothing
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
-    /// Show what stands in the way of writes and needs a person; with --confirm, mend it
+    /// Show what blocks writes and needs a person; with --confirm, repair it
     #[command(after_help = REPAIR_EXAMPLES)]
     Repair(RepairArguments),
     /// Show what the server is: version, limits, features
@@ -158,7 +159,7 @@ Examples:
   omnigraph query airline -f airline.gq --name busy --param least=100 --output json > busy.json
   omnigraph query airline < one.gq
 
-A parameter's value is JSON: a text stands in quotes, within the shell's quotes.
+A parameter's value is JSON: a text is written in quotes, within the shell's quotes.
 In JSON output integers beyond 2^53-1 are strings, so that no reader rounds them.";
 
 const RECOVERIES_EXAMPLES: &str = "\
@@ -177,7 +178,7 @@ Examples:
   omnigraph check airline --branch trial --output json
 
 It reads every version of the branches, and compares pins with tables, commits with files.
-Exit codes: 0 all is well, 3 something is found that mends itself, 4 something needs a person;
+Exit codes: 0 no findings, 3 the next write or a server repairs what was found, 4 something needs a person;
 1 and 2 as for every command. Files that nothing names take space and do no harm: their
 data files, table versions, states, intents and whole trees are counted, by kind and age;
 transactions, indexes and contracts are not. What is younger than an hour may belong to a
@@ -185,7 +186,7 @@ write that is under way.";
 
 const REPAIR_EXAMPLES: &str = "\
 Examples:
-  omnigraph repair airline                                what stands in the way, and a confirmation
+  omnigraph repair airline                                what blocks writes, and a confirmation
   omnigraph repair airline --confirm 0123456789abcdef     do exactly that
   omnigraph repair airline --branch trial --table Airport only one table
 
@@ -327,8 +328,8 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// The mode, in the client's words.
-    pub(crate) fn client(self) -> LoadMode {
+    /// The mode of the vocabulary.
+    pub(crate) fn load_mode(self) -> LoadMode {
         match self {
             Self::Append => LoadMode::Append,
             Self::Merge => LoadMode::Merge,
@@ -347,12 +348,11 @@ pub(crate) enum Conflict {
 }
 
 impl Conflict {
-    /// The choice, in the client's words.
-    pub(crate) fn client(choice: Option<Self>) -> OnConflict {
-        match choice {
-            None => OnConflict::ByMode,
-            Some(Self::Fail) => OnConflict::Fail,
-            Some(Self::Retry) => OnConflict::Retry,
+    /// The choice of the vocabulary.
+    pub(crate) fn on_conflict(self) -> OnConflict {
+        match self {
+            Self::Fail => OnConflict::Fail,
+            Self::Retry => OnConflict::Retry,
         }
     }
 }
@@ -392,71 +392,6 @@ pub(crate) struct QueryArguments {
     /// Read the branch as it was at a moment, such as 2026-05-01T12:00:00Z
     #[arg(long, value_name = "TIME", value_parser = parse_moment, conflicts_with = "at_commit")]
     pub(crate) at_time: Option<Moment>,
-}
-
-/// Milliseconds since 1970-01-01T00:00:00Z.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Moment(pub(crate) u64);
-
-fn parse_moment(text: &str) -> Result<Moment, String> {
-    let milliseconds = parse_datetime(text).map_err(|error| error.to_string())?;
-    let milliseconds = u64::try_from(milliseconds).map_err(|_| "no graph is older than 1970".to_owned())?;
-    Ok(Moment(milliseconds))
-}
-
-/// One `--param`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Param {
-    /// The parameter's name, without `$`.
-    pub(crate) name: String,
-    /// Its value, a JSON text.
-    pub(crate) json: String,
-}
-
-impl FromStr for Param {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let Some((name, json)) = text.split_once('=') else {
-            return Err("write it as <name>=<JSON value>, such as n=5".to_owned());
-        };
-        let name = name.strip_prefix('$').unwrap_or(name);
-        match serde_json::from_str::<serde::de::IgnoredAny>(json) {
-            Ok(_) => Ok(Self { name: name.to_owned(), json: json.to_owned() }),
-            Err(_) => {
-                let quoted = serde_json::Value::from(json);
-                Err(format!("{json} is not JSON; a text is written in quotes: --param '{name}={quoted}'"))
-            }
-        }
-    }
-}
-
-/// An id of the server.
-fn parse_id<T: FromStr>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|_| "an id is 26 letters and digits, such as 01JZ8Q6Y3V5B7N9D1F3H5K7M9P".to_owned())
-}
-
-/// `500ms`, `30s`, `10m`, `2h`; a number alone is seconds.
-fn parse_timeout(text: &str) -> Result<Timeout, String> {
-    let digits = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let milliseconds_each = match unit {
-        "ms" => Some(1),
-        "" | "s" => Some(1_000),
-        "m" => Some(60_000),
-        "h" => Some(3_600_000),
-        _ => None,
-    };
-    let milliseconds = number
-        .parse::<u64>()
-        .ok()
-        .zip(milliseconds_each)
-        .and_then(|(number, each)| number.checked_mul(each))
-        .filter(|milliseconds| *milliseconds > 0);
-    match milliseconds {
-        Some(milliseconds) => Ok(Timeout::After(Duration::from_millis(milliseconds))),
-        None => Err("write a number and ms, s, m or h, such as 30s".to_owned()),
-    }
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ pub(crate) enum CliError {
     /// A result cannot be printed.
     #[error(transparent)]
     Output(OutputError),
-    /// Nobody reads the standard output any more, as after `| head`.
+    /// The reader of the standard output has closed it, as `| head` does.
     #[error("the standard output is closed")]
     OutputClosed,
     /// The server cannot run.

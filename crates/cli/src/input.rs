@@ -1,7 +1,7 @@
 //! Files on this machine, read as record batches whose columns are a type's properties.
 //!
 //! Why here and not in the server: a CSV file has no types, so its text is read against the declared types of the graph's schema before
-//! anything is sent, and a mistake is told with file, row and column. Parquet and Arrow files have types of their own: they are sent as they
+//! anything is sent, and a mistake is reported with file, row and column. Parquet and Arrow files have types of their own: they are sent as they
 //! are and the server casts where no value changes.
 //!
 //! Invariants: every file of one load yields the same schema, checked on all files before the first row is read; at most one batch of each
@@ -11,43 +11,28 @@ mod arrow_file;
 mod columns;
 mod csv_file;
 mod error;
+mod format;
 mod meter;
+mod open;
 mod parquet_file;
 mod quotes;
+mod rows;
 mod text;
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use clap::ValueEnum;
 
-pub(crate) use columns::{ColumnChoice, ColumnPlan, Rename};
+pub(crate) use columns::{ColumnChoice, Rename, TypeColumns};
 pub(crate) use error::{InputError, Misuse};
+pub(crate) use format::Format;
 pub(crate) use meter::{Meter, Place};
+pub(crate) use open::{STANDARD_INPUT, bytes_of, is_standard_input, open_file};
+pub(crate) use rows::{ReadOptions, Table};
 
 /// Files of one load: each stays open until it is read.
 const FILES_MAX: usize = 512;
-
-/// Name of the standard input among the files of a command line.
-pub(crate) const STANDARD_INPUT: &str = "-";
-
-/// How a file is encoded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Comma-separated text with a header line.
-    Csv,
-    /// Tab-separated text with a header line.
-    Tsv,
-    /// Parquet.
-    Parquet,
-    /// One JSON object per line; types may be mixed.
-    Ndjson,
-    /// Arrow IPC, the file or the stream format.
-    Arrow,
-}
 
 impl Format {
     /// The format that a file's name promises.
@@ -74,37 +59,6 @@ impl Format {
         }
         Ok(format)
     }
-}
-
-/// The type that the rows are of: its name, and its columns as the server declares them.
-#[derive(Debug, Clone)]
-pub(crate) struct TypeColumns {
-    /// Node or edge type.
-    pub(crate) name: String,
-    /// `id`, for edges `src` and `dst`, then the properties.
-    pub(crate) schema: SchemaRef,
-}
-
-/// How files are read.
-#[derive(Debug, Clone)]
-pub(crate) struct ReadOptions {
-    /// Which columns are taken, and under which names.
-    pub(crate) columns: ColumnChoice,
-    /// Cell texts that mean null, besides the empty cell.
-    pub(crate) null_values: Vec<String>,
-    /// Rows of one batch.
-    pub(crate) batch_rows: usize,
-}
-
-/// Batches of one schema.
-pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, InputError>> + Send>;
-
-/// Rows with one schema: of one file, or of all files of a load.
-pub(crate) struct Table {
-    /// Schema of every batch.
-    pub(crate) schema: SchemaRef,
-    /// The rows.
-    pub(crate) batches: Batches,
 }
 
 /// Opens `files` as rows of `of`, having looked at the columns of each. `meter` counts what is read.
@@ -140,7 +94,7 @@ pub(crate) fn check_files(files: &[PathBuf]) -> Result<(), InputError> {
         return Err(InputError::NoFiles);
     }
     if files.len() > FILES_MAX {
-        return Err(InputError::TooManyFiles { count: files.len() });
+        return Err(InputError::TooManyFiles { count: files.len(), max: FILES_MAX });
     }
     if files.len() > 1 && files.iter().any(|file| is_standard_input(file)) {
         return Err(InputError::StandardInputNotAlone);
@@ -192,24 +146,6 @@ fn one_schema(tables: &[(PathBuf, Table)]) -> Result<SchemaRef, InputError> {
         }
     }
     Ok(Arc::clone(&first.schema))
-}
-
-/// Whether a file of the command line is the standard input.
-pub(crate) fn is_standard_input(file: &Path) -> bool {
-    file.as_os_str() == STANDARD_INPUT
-}
-
-/// Opens a file, or says which could not be opened and why.
-pub(crate) fn open_file(file: &Path) -> Result<File, InputError> {
-    File::open(file).map_err(|source| InputError::Open { file: file.to_owned(), source })
-}
-
-/// Bytes of a file, where they are known beforehand.
-pub(crate) fn bytes_of(file: &Path) -> Option<u64> {
-    if is_standard_input(file) {
-        return None;
-    }
-    std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len())
 }
 
 #[cfg(test)]

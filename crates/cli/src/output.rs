@@ -6,6 +6,7 @@
 mod csv;
 mod error;
 mod json;
+mod printed;
 mod table;
 mod value;
 
@@ -17,6 +18,7 @@ use clap::ValueEnum;
 use serde_json::{Map, Value};
 
 pub(crate) use error::OutputError;
+pub(crate) use printed::Printed;
 pub(crate) use table::Table;
 
 /// How results are printed.
@@ -67,15 +69,6 @@ impl<'a> Printer<'a> {
             Self::Csv(printer) => printer.end(),
         }
     }
-}
-
-/// How many rows a result had, and how many of them were printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Printed {
-    /// Rows of the result.
-    pub(crate) rows: u64,
-    /// Rows left out, because a table holds only so many.
-    pub(crate) left_out: u64,
 }
 
 /// Prints a short list of things, such as graphs.

@@ -17,7 +17,7 @@ const WITH_TOTAL: &str = "{msg}\n{bar:40} {bytes}/{total_bytes}  {binary_bytes_p
 /// Without.
 const WITHOUT_TOTAL: &str = "{msg}\n{spinner} {bytes}  {binary_bytes_per_sec}";
 
-/// A progress display; hidden where nobody looks.
+/// A progress display; hidden where the output is not a terminal.
 pub(crate) struct Progress {
     bar: ProgressBar,
     meter: Arc<Meter>,
@@ -30,7 +30,7 @@ impl Progress {
         let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(bytes, target);
         let template = if bytes.is_some() { WITH_TOTAL } else { WITHOUT_TOTAL };
-        // The templates are constants of this file; the default stands in for one that is wrong.
+        // The templates are constants of this file; the default replaces one that is wrong.
         bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
         Self { bar, meter: Arc::clone(meter) }
     }

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 use omnigraph_client::ClientError;
 use omnigraph_lang::error::render;
-use omnigraph_types::{Diagnostic, Effect, Failure, Problem, Retry, Violation};
+use omnigraph_types::{Diagnostic, Effect, Failure, MergeConflict, Problem, Retry, Violation};
 
 use crate::error::{Change, CliError, FailedLoad, Write};
 use crate::input::{Misuse, Place};
@@ -112,15 +112,17 @@ impl<'a> Report<'a> {
     /// The report of a read: whether something was stored is no question.
     fn read(&self) -> String {
         let mut out = self.what_and_where();
-        match self.failure.retry {
-            // Its way out is told already.
-            _ if matches!(self.error, ClientError::Connect { .. }) => {}
-            Retry::SameRequest => out.push_str("next: try again\n"),
-            Retry::AfterReread => out.push_str("next: read again, then decide again\n"),
-            Retry::Never => {}
+        // `what_and_where` has said already what to do about a server that cannot be reached.
+        if !matches!(self.error, ClientError::Connect { .. }) {
+            match self.failure.retry {
+                Retry::SameRequest => out.push_str("next: try again\n"),
+                Retry::AfterReread => out.push_str("next: read again, then decide again\n"),
+                Retry::Never => {}
+            }
         }
         if let Problem::ParamInvalid { parameter } = &self.failure.problem {
-            let _ = writeln!(out, "next: give it as --param {parameter}='<JSON value>'; a text stands in quotes in it");
+            let _ =
+                writeln!(out, "next: give it as --param {parameter}='<JSON value>'; a text is written in quotes in it");
         }
         out
     }
@@ -138,7 +140,7 @@ impl<'a> Report<'a> {
                 format!("nothing was {deed}; read again, decide again, then send a new request")
             }
             (Effect::None, Retry::Never) => match &self.failure.help {
-                Some(command) => format!("nothing was {deed}; see what stands in the way: {command}"),
+                Some(command) => format!("nothing was {deed}; see what blocks it: {command}"),
                 None => format!("nothing was {deed}"),
             },
             (Effect::Committed, _) => format!("it is {deed}"),
@@ -159,7 +161,7 @@ impl<'a> Report<'a> {
             _ => &[],
         };
         let mut out = match self.source {
-            // The message repeats the first finding, which stands below with its place.
+            // The message repeats the first finding, which follows with its place.
             Some(_) if !diagnostics.is_empty() => {
                 let mistakes = if diagnostics.len() == 1 { "mistake" } else { "mistakes" };
                 format!("{}: {} {mistakes} in the text\n", reason(&self.failure), diagnostics.len())
@@ -195,15 +197,12 @@ fn line(diagnostic: &Diagnostic) -> String {
 /// The fields of a problem that its message may not hold, as names and values.
 fn details(problem: &Problem) -> Vec<(&'static str, String)> {
     match problem {
-        Problem::ReadSetChanged { branch, member, expected, actual } => vec![
-            ("branch", branch.to_string()),
-            ("member", member.clone()),
-            ("expected", expected.clone()),
-            ("actual", actual.clone()),
-        ],
+        Problem::ReadSetChanged { branch, member, expected, actual } => {
+            let at = [("branch", branch.to_string()), ("member", member.to_string())];
+            at.into_iter().chain([("expected", expected.clone()), ("actual", actual.clone())]).collect()
+        }
         Problem::CommitContention { attempts, winner } => {
-            let winner = winner.map(|commit| ("winner", commit.to_string()));
-            std::iter::once(("attempts", attempts.to_string())).chain(winner).collect()
+            known([("attempts", Some(attempts.to_string())), ("winner", winner.map(|commit| commit.to_string()))])
         }
         Problem::HeadMismatch { expected, actual } => {
             vec![("expected", expected.to_string()), ("actual", actual.to_string())]
@@ -211,26 +210,23 @@ fn details(problem: &Problem) -> Vec<(&'static str, String)> {
         Problem::RecoveryRequired { operation_id, branch, writer, phase, reason } => vec![
             ("operation", operation_id.to_string()),
             ("branch", branch.to_string()),
-            ("writer", writer.clone()),
+            ("writer", writer.to_string()),
             ("phase", phase.letter().to_owned()),
             ("reason", reason.clone()),
         ],
         Problem::KeyConflict { type_name, ids, total, .. } => {
             vec![("type", type_name.clone()), ("ids", listed(ids, *total))]
         }
-        // A single violation is what the message tells.
+        // The message describes a single violation.
         Problem::ConstraintViolation { total: 0..=1, .. } => Vec::new(),
         Problem::ConstraintViolation { violations, total } => {
-            let shown = violations.iter().map(|violation| (violation.kind.as_str(), violated(violation)));
-            let more = total.saturating_sub(violations.len() as u64);
-            shown.chain((more > 0).then(|| ("and", format!("{more} more")))).collect()
+            with_rest(violations.iter().map(|violation| (violation.kind.as_str(), violated(violation))), *total)
         }
         Problem::MergeConflicts { conflicts, total } => {
-            let shown = conflicts.iter().map(|conflict| {
+            let shown = |conflict: &MergeConflict| {
                 ("conflict", format!("{} {:?}: {}", conflict.type_name, conflict.entity, conflict.kind))
-            });
-            let more = total.saturating_sub(conflicts.len() as u64);
-            shown.chain((more > 0).then(|| ("and", format!("{more} more")))).collect()
+            };
+            with_rest(conflicts.iter().map(shown), *total)
         }
         Problem::SchemaUnsupported { steps } => steps.iter().map(|step| ("step", step.clone())).collect(),
         Problem::LiveBranches { branches } => vec![("branches", branches.join(", "))],
@@ -239,13 +235,10 @@ fn details(problem: &Problem) -> Vec<(&'static str, String)> {
         }
         Problem::InvalidRequest { field } => vec![("field", field.clone())],
         Problem::LoadInvalid { type_name, row, column } => {
-            let fields =
-                [("type", type_name.clone()), ("row", row.map(|row| row.to_string())), ("column", column.clone())];
-            fields.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+            known([("type", type_name.clone()), ("row", row.map(|row| row.to_string())), ("column", column.clone())])
         }
         Problem::OperationIdReused { first_digest, commit } => {
-            let commit = commit.map(|commit| ("commit", commit.to_string()));
-            std::iter::once(("first digest", first_digest.clone())).chain(commit).collect()
+            known([("first digest", Some(first_digest.clone())), ("commit", commit.map(|commit| commit.to_string()))])
         }
         Problem::TableOccupied { table, expected, found } => {
             vec![("table", table.clone()), ("expected", expected.clone()), ("found", found.clone())]
@@ -270,6 +263,17 @@ fn details(problem: &Problem) -> Vec<(&'static str, String)> {
         | Problem::Cancelled
         | Problem::Internal => Vec::new(),
     }
+}
+
+/// The details that are known.
+fn known<const FIELDS: usize>(details: [(&'static str, Option<String>); FIELDS]) -> Vec<(&'static str, String)> {
+    details.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// The details shown, and the number of those that are not.
+fn with_rest(shown: impl ExactSizeIterator<Item = (&'static str, String)>, total: u64) -> Vec<(&'static str, String)> {
+    let more = total.saturating_sub(shown.len() as u64);
+    shown.chain((more > 0).then(|| ("and", format!("{more} more")))).collect()
 }
 
 fn listed(ids: &[String], total: u64) -> String {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringArray};
 use futures::TryStreamExt;
 use omnigraph_client::types::{BranchName, Effect, GraphName, Problem, Retry};
-use omnigraph_client::{Capture, Client, ClientError, Columns, LoadMode, LoadOptions, LoadTarget, ReadAt, Scan};
+use omnigraph_client::{Capture, Client, ClientError, Columns, LoadMode, LoadOptions, LoadTarget, ReadAt, TypeScan};
 
 /// The type that both clients write.
 const TYPE: &str = "Route";
@@ -29,7 +29,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (ana, ben) = (Client::connect(&url).await?, Client::connect(&url).await?);
     let target = LoadTarget { graph: graph.clone(), branch: BranchName::Main, type_name: TYPE.to_owned() };
 
-    let options = LoadOptions { capture: Capture::Told, ..LoadOptions::new(LoadMode::Overwrite) };
+    let options = LoadOptions { capture: Capture::Wanted, ..LoadOptions::new(LoadMode::Overwrite) };
     let replacement = route(REPLACEMENT)?;
     let mut overwrite = ana.load(target.clone(), replacement.schema(), options).await?;
     let base = overwrite.captured().await?;
@@ -74,13 +74,12 @@ fn route((src, dst): (&str, &str)) -> Result<RecordBatch, Box<dyn Error>> {
 
 /// Client B's route is there, client A's is not.
 async fn check_rows(client: &Client, graph: GraphName) -> Result<(), Box<dyn Error>> {
-    let scan = Scan {
-        graph,
+    let scan = TypeScan {
         at: ReadAt::Branch(BranchName::Main),
         type_name: TYPE.to_owned(),
         columns: Columns::Named(vec!["src".to_owned(), "dst".to_owned()]),
     };
-    let rows = client.scan_type(&scan).await?;
+    let rows = client.scan_type(&graph, &scan).await?;
     let batches: Vec<RecordBatch> = rows.batches.try_collect().await?;
     let mut routes: Vec<(&str, &str)> = Vec::new();
     for batch in &batches {

@@ -2,7 +2,7 @@
 
 use omnigraph_types::{Failure, Problem};
 
-use crate::ClientError;
+use crate::error::ClientError;
 
 /// The scheme without encryption.
 const PLAIN: &str = "grpc://";

@@ -1,7 +1,7 @@
 //! The one error of the client, and how a status of the transport becomes one.
 //!
-//! A server of OmniGraph sends typed details with every error; they come out as `Failure`. A status without them was made on the way: by
-//! the transport here, by a proxy, or by a server of another kind. What is known of its effect then follows from how far the call had come.
+//! A server of OmniGraph sends typed details with every error; they are decoded as `Failure`. A status without them was made by the transport
+//! here, by a proxy, or by a server of another kind. Its effect then follows from how far the call had progressed.
 
 use std::error::Error as StdError;
 use std::time::Duration;
@@ -9,10 +9,11 @@ use std::time::Duration;
 use arrow::error::ArrowError;
 use arrow_flight::error::FlightError;
 use omnigraph_types::{Effect, Failure, Problem, Retry};
+use omnigraph_wire::MalformedAnswer;
 use thiserror::Error;
 use tonic::{Code, Status};
 
-use crate::options::{Deadline, Passed};
+use crate::deadline::{Deadline, Passed};
 
 /// Why a call failed.
 #[derive(Debug, Error)]
@@ -37,8 +38,8 @@ pub enum ClientError {
     /// The server answered with a failure: match on its `problem`.
     #[error("{0}")]
     Failed(Box<Failure>),
-    /// The call broke off on the way.
-    #[error("the call broke off: {} ({:?})", status.message(), status.code())]
+    /// The call was interrupted by the transport.
+    #[error("the call was interrupted: {} ({:?})", status.message(), status.code())]
     Broken {
         /// What the server may have done.
         effect: Effect,
@@ -54,7 +55,7 @@ pub enum ClientError {
         source: ArrowError,
     },
     /// The server's answer is not what the contract says.
-    #[error("the answer of the server is not understood: {what}")]
+    #[error("the answer of the server is not what the contract says: {what}")]
     Answer {
         /// What is wrong with it.
         what: &'static str,
@@ -134,7 +135,7 @@ impl ClientError {
         }
     }
 
-    /// The error that a status stands for, where a call without an answer has had `effect`.
+    /// The error of a status; `effect` is that of a call without an answer.
     pub(crate) fn from_status(status: Status, effect: Effect, deadline: Deadline) -> Self {
         if !status.details().is_empty() {
             return Self::Failed(Box::new(omnigraph_wire::from_status(&status)));
@@ -176,6 +177,12 @@ impl ClientError {
 impl From<Failure> for ClientError {
     fn from(failure: Failure) -> Self {
         Self::Failed(Box::new(failure))
+    }
+}
+
+impl From<MalformedAnswer> for ClientError {
+    fn from(malformed: MalformedAnswer) -> Self {
+        Self::Answer { what: malformed.field }
     }
 }
 

@@ -1,34 +1,40 @@
 #![doc = include_str!("../README.md")]
 
-mod branches;
+mod branch;
 mod client;
+mod commit;
+mod deadline;
 mod endpoint;
 mod error;
+mod graph;
 mod load;
 mod maintenance;
-mod model;
+mod operation;
 mod options;
 mod query;
-mod recoveries;
 mod retry;
 mod scan;
+mod schema;
+mod server;
 mod upload;
 mod value;
 
-pub use branches::{DeleteBranch, NewBranch};
-pub use client::{Client, NewGraph};
+pub use client::Client;
+pub use deadline::Timeout;
 pub use error::ClientError;
-pub use load::{Capture, Compression, LoadMode, LoadOptions, LoadTarget, Loader, NdjsonLoader, OnConflict, Purpose};
-pub use maintenance::{CheckParts, Repair};
-pub use model::{
-    BranchInfo, CheckFinding, CheckPart, CheckSeverity, CheckSummary, Commit, CommitKind, Feature, FoundTransaction,
-    GraphInfo, Operation, OperationState, Outcome, Page, PageRequest, Receipt, RecoveredTable, Recovery,
-    RecoveryOutcome, RepairReport, RepairState, SchemaInfo, ServerInfo, ServerLimit, TableDamage, TableToRepair,
-    TypeCounts, TypeKind, UnnamedFiles, UnreadableIntent,
-};
+pub use load::{Compression, LoadOptions, LoadTarget, Loader, NdjsonLoader};
+pub use maintenance::CheckParts;
 pub use omnigraph_types as types;
-pub use options::{ClientOptions, ReadAt, Timeout};
-pub use query::{Query, QueryName, QueryResult, Row, RowResult};
+pub use omnigraph_types::{
+    BranchInfo, BranchReceipt, Capture, CheckFinding, CheckKind, CheckPart, CheckSeverity, CheckSummary, Columns,
+    Commit, CommitKind, Confirmation, CreateBranch, CreateGraph, DeleteBranch, DeleteGraph, Feature, FileAge,
+    FoundTransaction, GraphInfo, GraphReceipt, LoadMode, OnConflict, Operation, OperationState, Page, PageRequest,
+    QueryName, QueryRequest, ReadAt, RecoveredTable, Recovery, RecoveryOutcome, Repair, RepairReport, RepairState,
+    SchemaInfo, ServerInfo, TableDamage, TableToRepair, TransactionKind, TypeCounts, TypeKind, TypeScan, UnnamedFiles,
+    UnnamedKind, UnreadableIntent, WriteMode, WriteOutcome, WriteReceipt,
+};
+pub use options::ClientOptions;
+pub use query::{QueryResult, Row, RowResult};
 pub use retry::RetryPolicy;
-pub use scan::{BatchStream, Columns, Scan, TypeRows};
+pub use scan::{BatchStream, TypeRows};
 pub use value::Value;

@@ -12,16 +12,20 @@ use arrow_ipc::CompressionType;
 use arrow_ipc::writer::IpcWriteOptions;
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, TryStreamExt};
-use omnigraph_types::{BranchName, CommitId, Effect, Failure, GraphName, OperationId, Problem};
-use omnigraph_wire::v1;
+use omnigraph_types::{
+    BranchName, Capture, Commit, CommitId, Effect, Failure, GraphName, LoadMode, LoadRequest, OnConflict, OperationId,
+    Problem, TypeLoad, TypeLoadAnswer, WriteMode, WriteOptions, WriteReceipt,
+};
 use omnigraph_wire::v1::load_service_client::LoadServiceClient;
+use omnigraph_wire::{AnswerCodec, RequestCodec, v1};
 use prost::Message;
+use tonic::transport::Channel;
 
-use crate::client::limited;
-use crate::model::present;
-use crate::options::Deadline;
+use crate::client::Client;
+use crate::deadline::{Deadline, Timeout};
+use crate::error::ClientError;
+use crate::scan::flight;
 use crate::upload::{Answers, Upload};
-use crate::{Client, ClientError, Commit, Receipt, Timeout};
 
 /// Target size of a message of rows; larger batches are split. Far below what a server takes.
 const MESSAGE_BYTES_TARGET: usize = 4 * 1024 * 1024;
@@ -30,50 +34,7 @@ const TEXT_BYTES_MAX: usize = 1024 * 1024;
 /// What an `Any` around the load command says it holds.
 const LOAD_COMMAND_URL: &str = "type.googleapis.com/omnigraph.v1.LoadCommand";
 
-/// What a load does with rows whose ids exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LoadMode {
-    /// Refuses the load.
-    Append,
-    /// Replaces the whole row.
-    Merge,
-    /// Replaces all rows of each type that the load holds rows of.
-    Overwrite,
-}
-
-/// What a write does if another writer came first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum OnConflict {
-    /// Appends and merges prepare again, overwrites fail.
-    #[default]
-    ByMode,
-    /// Fail with `ReadSetChanged`.
-    Fail,
-    /// Prepare again on the new head.
-    Retry,
-}
-
-/// Whether the commit that an overwrite replaces is told before the load ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Capture {
-    /// It is not.
-    #[default]
-    Silent,
-    /// It is: see [`Loader::captured`].
-    Told,
-}
-
-/// Whether a load commits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Purpose {
-    /// It does.
-    #[default]
-    Commit,
-    /// Everything is checked and nothing is committed.
-    Validate,
-}
-
-/// How rows are packed on their way. Packing costs time on both ends and pays on slow networks.
+/// How rows are compressed. Compression costs time on both ends and pays on slow networks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Compression {
     /// Not at all.
@@ -107,11 +68,11 @@ pub struct LoadOptions {
     pub expected_head: Option<CommitId>,
     /// What to do if another writer came first.
     pub on_conflict: OnConflict,
-    /// Whether to tell the commit that is replaced.
+    /// Whether the commit that an overwrite replaces is reported before the load ends: see [`Loader::captured`].
     pub capture: Capture,
     /// Whether to commit.
-    pub purpose: Purpose,
-    /// How rows are packed.
+    pub write_mode: WriteMode,
+    /// How rows are compressed.
     pub compression: Compression,
     /// How long the load may take in all.
     pub timeout: Timeout,
@@ -126,39 +87,30 @@ impl LoadOptions {
             expected_head: None,
             on_conflict: OnConflict::default(),
             capture: Capture::default(),
-            purpose: Purpose::default(),
+            write_mode: WriteMode::default(),
             compression: Compression::default(),
             timeout: Timeout::default(),
         }
     }
 
-    fn expected_head_text(&self) -> String {
-        self.expected_head.map(|commit| commit.to_string()).unwrap_or_default()
+    fn request(&self, branch: BranchName) -> LoadRequest {
+        let options = WriteOptions {
+            operation_id: Some(self.operation_id),
+            expected_head: self.expected_head,
+            on_conflict: self.on_conflict,
+            mode: self.write_mode,
+        };
+        LoadRequest { branch, mode: self.mode, options }
     }
 }
 
-impl LoadMode {
-    fn to_wire(self) -> v1::LoadMode {
-        match self {
-            Self::Append => v1::LoadMode::Append,
-            Self::Merge => v1::LoadMode::Merge,
-            Self::Overwrite => v1::LoadMode::Overwrite,
-        }
-    }
-}
-
-impl OnConflict {
-    fn to_wire(self) -> v1::OnConflict {
-        match self {
-            Self::ByMode => v1::OnConflict::Unspecified,
-            Self::Fail => v1::OnConflict::Fail,
-            Self::Retry => v1::OnConflict::Retry,
-        }
-    }
+fn service(client: &Client) -> LoadServiceClient<Channel> {
+    let bytes = client.options().message_bytes_max;
+    LoadServiceClient::new(client.channel()).max_decoding_message_size(bytes).max_encoding_message_size(bytes)
 }
 
 impl Client {
-    /// Opens a load of rows with this schema into one type. Nothing is stored before [`Loader::finish`]; dropping the loader gives it up.
+    /// Opens a load of rows with this schema into one type. Nothing is stored before [`Loader::finish`]; dropping the loader abandons it.
     ///
     /// Columns are the type's properties by name, `id` where the caller chooses ids, `src` and `dst` for edges. The server casts where no
     /// value changes.
@@ -170,7 +122,7 @@ impl Client {
     ) -> Result<Loader, ClientError> {
         let operation_id = options.operation_id;
         let encoder = RowEncoder::new(schema, &options)?;
-        let mut flight = self.flight();
+        let mut flight = flight(self);
         let mut upload = Upload::open(Deadline::after(options.timeout), move |request| async move {
             let answers = flight.do_put(request).await?.into_inner();
             Ok(answers.boxed() as Answers<PutResult>)
@@ -186,16 +138,8 @@ impl Client {
         branch: &BranchName,
         options: LoadOptions,
     ) -> Result<NdjsonLoader, ClientError> {
-        let header = v1::LoadRowsHeader {
-            graph: graph.to_string(),
-            branch: branch.to_string(),
-            mode: options.mode.to_wire().into(),
-            operation_id: options.operation_id.to_string(),
-            expected_head: options.expected_head_text(),
-            on_conflict: options.on_conflict.to_wire().into(),
-            validate_only: options.purpose == Purpose::Validate,
-        };
-        let mut service = limited!(self, LoadServiceClient);
+        let header = v1::LoadRowsHeader::to_wire((graph.clone(), options.request(branch.clone())));
+        let mut service = service(self);
         let mut upload = Upload::open(Deadline::after(options.timeout), move |request| async move {
             let response = service.load_rows(request).await?.into_inner();
             Ok(futures::stream::once(async { Ok(response) }).boxed() as Answers<v1::LoadRowsResponse>)
@@ -231,7 +175,7 @@ impl Loader {
     /// Sends rows, waiting while the server is busy. Fails as soon as the server refuses the load.
     pub async fn write(&mut self, batch: RecordBatch) -> Result<(), ClientError> {
         for message in self.encoder.encode(batch)? {
-            // Tonic would break the call off in the middle, and nobody would know why.
+            // Tonic would end the call without the reason.
             let (asked, value) = (message.encoded_len() as u64, self.message_bytes_max as u64);
             if asked > value {
                 return Err(too_large(asked, value));
@@ -241,37 +185,45 @@ impl Loader {
         Ok(())
     }
 
-    /// The commit that an overwrite replaces, asked for with [`Capture::Told`]; it can be asked for once.
+    /// The commit that an overwrite replaces, requested with [`Capture::Wanted`]; it is returned once.
     pub async fn captured(&mut self) -> Result<Commit, ClientError> {
-        let answer = present(self.upload.next_answer().await?, "the load ended without telling its base")?;
+        let answer = present(self.upload.next_answer().await?, "the load ended without reporting its base")?;
         match decode_result(&answer)? {
-            v1::load_result::Result::Capture(capture) => Commit::expected(capture.commit),
-            _ => Err(ClientError::Answer { what: "the load's first answer does not tell its base" }),
+            TypeLoadAnswer::Capture(commit) => Ok(commit),
+            TypeLoadAnswer::Receipt(_) => {
+                Err(ClientError::Answer { what: "the load's first answer does not report its base" })
+            }
         }
     }
 
     /// Ends the load: the server validates all rows and makes the one commit.
-    pub async fn finish(mut self) -> Result<Receipt, ClientError> {
+    pub async fn finish(mut self) -> Result<WriteReceipt, ClientError> {
         self.upload.end().await?;
-        let mut receipt = None;
+        let mut last = None;
         while let Some(answer) = self.upload.next_answer().await? {
-            if let v1::load_result::Result::Receipt(told) = decode_result(&answer)? {
-                receipt = Some(Receipt::from_wire(told.receipt, told.rows_read)?);
+            match decode_result(&answer)? {
+                TypeLoadAnswer::Capture(_) => {}
+                TypeLoadAnswer::Receipt(receipt) => last = Some(receipt),
             }
         }
-        present(receipt, "the load ended without a receipt")
+        present(last, "the load ended without a receipt")
     }
 
-    /// Gives the load up: nothing is stored.
+    /// Abandons the load: nothing is stored.
     pub async fn abort(self) {
         self.upload.abort().await;
     }
 }
 
-fn decode_result(answer: &PutResult) -> Result<v1::load_result::Result, ClientError> {
-    let what = "an answer of the load";
-    let result = v1::LoadResult::decode(answer.app_metadata.clone()).map_err(|_| ClientError::Answer { what })?;
-    present(result.result, what)
+fn decode_result(answer: &PutResult) -> Result<TypeLoadAnswer, ClientError> {
+    let result = v1::LoadResult::decode(answer.app_metadata.clone());
+    let result = result.map_err(|_| ClientError::Answer { what: "an answer of the load" })?;
+    Ok(v1::LoadResult::from_wire(result)?)
+}
+
+/// A value that the contract requires.
+fn present<T>(value: Option<T>, what: &'static str) -> Result<T, ClientError> {
+    value.ok_or(ClientError::Answer { what })
 }
 
 /// A load of NDJSON text.
@@ -297,13 +249,13 @@ impl NdjsonLoader {
     }
 
     /// Ends the load: the server validates all rows and makes the one commit.
-    pub async fn finish(mut self) -> Result<Receipt, ClientError> {
+    pub async fn finish(mut self) -> Result<WriteReceipt, ClientError> {
         self.upload.end().await?;
         let response = present(self.upload.next_answer().await?, "the load ended without a receipt")?;
-        Receipt::from_wire(response.receipt, response.rows_read)
+        Ok(v1::LoadRowsResponse::from_wire(response)?.receipt)
     }
 
-    /// Gives the load up: nothing is stored.
+    /// Abandons the load: nothing is stored.
     pub async fn abort(self) {
         self.upload.abort().await;
     }
@@ -324,25 +276,15 @@ impl RowEncoder {
         };
         let options = IpcWriteOptions::default()
             .try_with_compression(compression)
-            .map_err(|source| ClientError::Arrow { what: "pack rows", source })?;
+            .map_err(|source| ClientError::Arrow { what: "compress rows", source })?;
         Ok(Self { schema, options })
     }
 
     /// The first message: schema and command, no rows.
     fn opening(&self, target: &LoadTarget, options: &LoadOptions) -> Result<FlightData, ClientError> {
-        let command = v1::LoadCommand {
-            graph: target.graph.to_string(),
-            branch: target.branch.to_string(),
-            r#type: target.type_name.clone(),
-            mode: options.mode.to_wire().into(),
-            operation_id: options.operation_id.to_string(),
-            expected_head: options.expected_head_text(),
-            load_id: String::new(),
-            part_id: String::new(),
-            want_capture: options.capture == Capture::Told,
-            on_conflict: options.on_conflict.to_wire().into(),
-            validate_only: options.purpose == Purpose::Validate,
-        };
+        let load = options.request(target.branch.clone());
+        let put = TypeLoad { type_name: target.type_name.clone(), load, capture: options.capture };
+        let command = v1::LoadCommand::to_wire((target.graph.clone(), put));
         let any = prost_types::Any { type_url: LOAD_COMMAND_URL.to_owned(), value: command.encode_to_vec() };
         let descriptor = FlightDescriptor::new_cmd(any.encode_to_vec());
         let first = self.messages(Some(descriptor), Vec::new())?.into_iter().next();

@@ -9,70 +9,26 @@ use arrow::error::ArrowError;
 use arrow_ipc::reader::StreamDecoder;
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use omnigraph_types::{Effect, GraphName};
-use omnigraph_wire::v1;
+use omnigraph_types::{ColumnInfo, Commit, Effect, GraphName, QueryHeader, QueryName, QueryRequest, ResultFormat};
 use omnigraph_wire::v1::query_response::Part;
 use omnigraph_wire::v1::query_service_client::QueryServiceClient;
+use omnigraph_wire::{AnswerCodec, RequestCodec, v1};
 use tonic::Streaming;
+use tonic::transport::Channel;
 
-use crate::client::limited;
-use crate::model::present;
-use crate::options::Deadline;
-use crate::{BatchStream, Client, ClientError, Commit, ReadAt, Value};
-
-/// Which query of a text runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum QueryName {
-    /// The only one.
-    #[default]
-    Only,
-    /// The one of this name.
-    Named(String),
-}
-
-/// A query to run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Query {
-    /// The graph.
-    pub graph: GraphName,
-    /// The state that it sees.
-    pub at: ReadAt,
-    /// One or more queries.
-    pub text: String,
-    /// Which of them runs.
-    pub name: QueryName,
-    /// The parameters as a JSON object.
-    pub params_json: String,
-}
-
-impl Query {
-    /// The only query of a text, without parameters, on the head of a branch or on a commit.
-    pub fn new(graph: GraphName, at: ReadAt, text: impl Into<String>) -> Self {
-        Self { graph, at, text: text.into(), name: QueryName::Only, params_json: "{}".to_owned() }
-    }
-
-    fn to_wire(&self, format: v1::ResultFormat) -> v1::QueryRequest {
-        v1::QueryRequest {
-            graph: self.graph.to_string(),
-            at: Some(self.at.to_wire()),
-            query: self.text.clone(),
-            query_name: match &self.name {
-                QueryName::Only => String::new(),
-                QueryName::Named(name) => name.clone(),
-            },
-            params_json: self.params_json.clone(),
-            format: format.into(),
-        }
-    }
-}
+use crate::client::Client;
+use crate::deadline::Deadline;
+use crate::error::ClientError;
+use crate::scan::BatchStream;
+use crate::value::Value;
 
 /// A result as Arrow batches. It is whole when the stream ends without an error.
 pub struct QueryResult {
     /// The commit that it is served from.
     pub commit: Commit,
     /// The query that ran.
-    pub query_name: String,
-    /// The columns; there also where no row is.
+    pub name: QueryName,
+    /// The columns; also of a result without rows.
     pub schema: SchemaRef,
     /// The rows.
     pub batches: BatchStream,
@@ -86,17 +42,22 @@ pub struct RowResult {
     /// The commit that it is served from.
     pub commit: Commit,
     /// The query that ran.
-    pub query_name: String,
-    /// The columns, as the contract of the API describes them.
-    pub columns: Vec<v1::Column>,
+    pub name: QueryName,
+    /// The columns.
+    pub columns: Vec<ColumnInfo>,
     /// The rows.
     pub rows: BoxStream<'static, Result<Row, ClientError>>,
 }
 
+fn service(client: &Client) -> QueryServiceClient<Channel> {
+    let bytes = client.options().message_bytes_max;
+    QueryServiceClient::new(client.channel()).max_decoding_message_size(bytes).max_encoding_message_size(bytes)
+}
+
 impl Client {
     /// Runs a query. Begun again where a failure before the first row says that helps.
-    pub async fn query(&self, query: &Query) -> Result<QueryResult, ClientError> {
-        let (header, mut parts) = self.open(query, v1::ResultFormat::ArrowIpc).await?;
+    pub async fn query(&self, graph: &GraphName, query: &QueryRequest) -> Result<QueryResult, ClientError> {
+        let (header, mut parts) = self.open(graph, query, ResultFormat::ArrowIpc).await?;
         let mut decoder = ArrowDecoder::default();
         while decoder.stream.schema().is_none() {
             let bytes = match parts.next().await? {
@@ -106,7 +67,8 @@ impl Client {
             };
             decoder.feed(bytes)?;
         }
-        let schema = present(decoder.stream.schema(), "a result without a schema")?;
+        let no_schema = ClientError::Answer { what: "a result without a schema" };
+        let schema = decoder.stream.schema().ok_or(no_schema)?;
         let batches = futures::stream::try_unfold((decoder, parts), |(mut decoder, mut parts)| async move {
             loop {
                 if let Some(batch) = decoder.batches.pop_front() {
@@ -119,17 +81,12 @@ impl Client {
                 }
             }
         });
-        Ok(QueryResult {
-            commit: Commit::expected(header.commit)?,
-            query_name: header.query_name,
-            schema,
-            batches: batches.boxed(),
-        })
+        Ok(QueryResult { commit: header.commit, name: header.name, schema, batches: batches.boxed() })
     }
 
     /// Runs a query and yields typed rows.
-    pub async fn query_rows(&self, query: &Query) -> Result<RowResult, ClientError> {
-        let (header, parts) = self.open(query, v1::ResultFormat::Rows).await?;
+    pub async fn query_rows(&self, graph: &GraphName, query: &QueryRequest) -> Result<RowResult, ClientError> {
+        let (header, parts) = self.open(graph, query, ResultFormat::Rows).await?;
         let begin = (VecDeque::<v1::Row>::new(), parts);
         let rows = futures::stream::try_unfold(begin, |(mut rows, mut parts)| async move {
             loop {
@@ -144,31 +101,27 @@ impl Client {
                 }
             }
         });
-        Ok(RowResult {
-            commit: Commit::expected(header.commit)?,
-            query_name: header.query_name,
-            columns: header.columns,
-            rows: rows.boxed(),
-        })
+        Ok(RowResult { commit: header.commit, name: header.name, columns: header.columns, rows: rows.boxed() })
     }
 
     /// Sends a query and reads its header.
     async fn open(
         &self,
-        query: &Query,
-        format: v1::ResultFormat,
-    ) -> Result<(v1::QueryHeader, ResultParts), ClientError> {
+        graph: &GraphName,
+        query: &QueryRequest,
+        format: ResultFormat,
+    ) -> Result<(QueryHeader, ResultParts), ClientError> {
         let deadline = Deadline::after(self.options().timeout);
-        let message = query.to_wire(format);
+        let message = v1::QueryRequest::to_wire((graph.clone(), query.clone(), format));
         self.retrying(deadline, || {
             let request = deadline.request(message.clone());
-            let mut service = limited!(self, QueryServiceClient);
+            let mut service = service(self);
             async move {
                 let response = service.query(request).await;
                 let stream = response.map_err(|status| ClientError::from_status(status, Effect::None, deadline))?;
                 let mut parts = ResultParts { stream: stream.into_inner(), deadline };
                 match parts.next().await? {
-                    Some(Part::Header(header)) => Ok((header, parts)),
+                    Some(Part::Header(header)) => Ok((v1::QueryHeader::from_wire(header)?, parts)),
                     Some(_) | None => Err(ClientError::Answer { what: "a result without a header" }),
                 }
             }
@@ -187,7 +140,10 @@ impl ResultParts {
     async fn next(&mut self) -> Result<Option<Part>, ClientError> {
         let message = self.stream.message().await;
         match message.map_err(|status| ClientError::from_status(status, Effect::None, self.deadline))? {
-            Some(response) => present(response.part, "an empty part of a result").map(Some),
+            Some(response) => match response.part {
+                Some(part) => Ok(Some(part)),
+                None => Err(ClientError::Answer { what: "an empty part of a result" }),
+            },
             None => Ok(None),
         }
     }

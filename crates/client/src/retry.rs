@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use omnigraph_types::Retry;
 
-use crate::ClientError;
+use crate::error::ClientError;
 
 /// How often, and how patiently, a call is sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,45 +1,26 @@
 //! Whole types, as Arrow batches over Flight DoGet.
 
+use std::sync::Arc;
+
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow_flight::decode::FlightRecordBatchStream;
 use arrow_flight::error::FlightError;
+use arrow_flight::flight_service_client::FlightServiceClient;
 use arrow_flight::{FlightDescriptor, SchemaResult};
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
-use omnigraph_types::{BranchName, Effect, GraphName};
-use omnigraph_wire::v1;
+use omnigraph_types::{BranchName, Effect, GraphName, TypeScan};
+use omnigraph_wire::{RequestCodec, v1};
 use prost::Message;
-use std::sync::Arc;
+use tonic::transport::Channel;
 
-use crate::options::Deadline;
-use crate::{Client, ClientError, ReadAt};
+use crate::client::Client;
+use crate::deadline::Deadline;
+use crate::error::ClientError;
 
 /// Batches of one schema, until the end or an error.
 pub type BatchStream = BoxStream<'static, Result<RecordBatch, ClientError>>;
-
-/// Which columns of a type are read.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Columns {
-    /// All but blobs, in the order of the schema.
-    #[default]
-    All,
-    /// These, in this order.
-    Named(Vec<String>),
-}
-
-/// A type to read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scan {
-    /// The graph.
-    pub graph: GraphName,
-    /// The state that is read.
-    pub at: ReadAt,
-    /// The node or edge type.
-    pub type_name: String,
-    /// Its columns.
-    pub columns: Columns,
-}
 
 /// The rows of a type.
 pub struct TypeRows {
@@ -47,25 +28,23 @@ pub struct TypeRows {
     pub batches: BatchStream,
 }
 
+/// Flight's generated client with the message limits of this one.
+pub(crate) fn flight(client: &Client) -> FlightServiceClient<Channel> {
+    let bytes = client.options().message_bytes_max;
+    FlightServiceClient::new(client.channel()).max_decoding_message_size(bytes).max_encoding_message_size(bytes)
+}
+
 impl Client {
     /// Reads the rows of one type at one commit.
-    pub async fn scan_type(&self, scan: &Scan) -> Result<TypeRows, ClientError> {
-        let table = v1::TableTicket {
-            graph: scan.graph.to_string(),
-            at: Some(scan.at.to_wire()),
-            r#type: scan.type_name.clone(),
-            columns: match &scan.columns {
-                Columns::All => Vec::new(),
-                Columns::Named(names) => names.clone(),
-            },
-        };
+    pub async fn scan_type(&self, graph: &GraphName, scan: &TypeScan) -> Result<TypeRows, ClientError> {
+        let table = v1::TableTicket::to_wire((graph.clone(), scan.clone()));
         let ticket = v1::Ticket { ticket: Some(v1::ticket::Ticket::Table(table)) };
         let message = arrow_flight::Ticket { ticket: ticket.encode_to_vec().into() };
         let deadline = Deadline::after(self.options().timeout);
         let data = self
             .retrying(deadline, || {
                 let request = deadline.request(message.clone());
-                let mut flight = self.flight();
+                let mut flight = flight(self);
                 async move {
                     let response = flight.do_get(request).await;
                     Ok(response
@@ -92,7 +71,7 @@ impl Client {
         let result: SchemaResult = self
             .retrying(deadline, || {
                 let request = deadline.request(descriptor.clone());
-                let mut flight = self.flight();
+                let mut flight = flight(self);
                 async move {
                     let response = flight.get_schema(request).await;
                     Ok(response

@@ -15,8 +15,8 @@ use omnigraph_types::Effect;
 use tokio::sync::mpsc;
 use tonic::{CancellationHandle, Request, Status};
 
-use crate::ClientError;
-use crate::options::Deadline;
+use crate::deadline::Deadline;
+use crate::error::ClientError;
 
 /// Messages on their way to the transport; with those inside it, what a slow server holds back.
 const PARTS_QUEUED_MAX: usize = 2;
@@ -24,10 +24,10 @@ const PARTS_QUEUED_MAX: usize = 2;
 const ANSWERS_QUEUED_MAX: usize = 4;
 /// How long after its deadline a call may still answer by itself.
 const ANSWER_GRACE: Duration = Duration::from_secs(1);
-/// How long an abort waits until the transport has told the server.
+/// How long an abort waits until the transport has sent the cancellation to the server.
 const ABORT_WAIT: Duration = Duration::from_secs(1);
 
-/// What the request stream is told.
+/// An item of the request stream.
 enum Part<M> {
     /// Send this.
     Message(M),

@@ -2,7 +2,7 @@
 
 use omnigraph_wire::v1;
 
-use crate::ClientError;
+use crate::error::ClientError;
 
 /// A value of a result's row.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,462 +1,302 @@
-//! One attempt as a chain of values: `Ready` -> `Guarded` -> `Armed` -> `Applied` -> `Published`.
+//! One attempt as a chain of values: `Guarded` -> `Armed` -> `Applied` -> published. It carries out any intent, with effects or without.
 //!
-//! Each arrow consumes the value to its left, so no step is skipped or repeated. From `Armed` on every failure is an `Interrupted`, which
-//! still owns the intent and is resolved here, by the same rescue that anybody else would run.
+//! Each arrow consumes the value to its left, so no step is skipped or repeated. From `Armed` on every failure is an `Interrupted`, which is
+//! settled here, by the same rescue that anybody else would run. An intent without effects that is found after its owner died is rolled
+//! forward by anybody.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 use std::time::Duration;
 
 use futures::future::join_all;
-use omnigraph_catalog::{
-    CommitRow, PinChange, Precondition, Publication, PublicationKind, PublishOutcome, Snapshot, StagedPublication,
-    TableCounts,
-};
-use omnigraph_storage::{CommitOutcome, StagedChange, Table, TransactionInfo, TransactionKind};
-use omnigraph_types::{CommitId, Moment, Phase, TableId};
+use omnigraph_catalog::{PublishOutcome, Snapshot, StagedPublication};
+use omnigraph_storage::{CommitOutcome, Table, TransactionInfo, TransactionKind, TransactionMark};
+use omnigraph_types::{Phase, TableId};
 use tokio::time::Instant;
 
-use crate::committer::Committer;
-use crate::decide::Decision;
-use crate::effect::Effect;
+use crate::change_set::StagedEffect;
+use crate::context::Context;
+use crate::decide::{Decision, Found};
+use crate::door::{self, Ticket};
 use crate::error::CommitError;
-use crate::failpoint::FailPoint;
-use crate::gate::{GateHeld, Turn};
-use crate::intent::{self, Intent, TicketOutcome};
-use crate::settle::{kept_waiting, settle_own, settle_tables, wait_for};
-use crate::token::Token;
-use crate::write::{Attempt, Prepared, Staged, TableChange, WriteRequest};
+use crate::failpoint::WriterPoints;
+use crate::gate::GateHeld;
+use crate::intent::Intent;
+use crate::request::Request;
+use crate::rescue::{settle_own, unsettled, wait_for};
 
-/// Pause between two tries to read what was settled while the store fails.
+/// Pause between two tries to read a settled publication while the store fails.
 const READ_BACK_PAUSE: Duration = Duration::from_millis(200);
 
-/// Validated and staged; invisible, and armed by nothing.
-#[derive(Debug)]
-pub(crate) struct Ready {
-    request: Arc<WriteRequest>,
-    base: Snapshot,
-    attempt: Attempt,
-    token: Token,
-    changes: Vec<TableChange>,
-    commit_id: CommitId,
-    aborts: u32,
-    staged: Moment,
+/// What an attempt makes besides its publication.
+#[derive(Debug, Default)]
+pub(crate) struct Works {
+    /// Effects, by table.
+    pub(crate) effects: Vec<(TableId, StagedEffect)>,
+    /// Trees of the attempt's own, complete already.
+    pub(crate) private: Vec<Table>,
 }
 
-/// What one round came to.
+/// An intent that may be armed: the gate of its branch is held.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Guarded<'a> {
+    /// The request that it works for.
+    pub(crate) request: &'a Request,
+    /// The gate.
+    pub(crate) gate: &'a GateHeld,
+    /// Version N. The caller has checked the publication's preconditions on it.
+    pub(crate) base: &'a Snapshot,
+    /// Whose fail points are passed.
+    pub(crate) writer: WriterPoints,
+    /// The intent for version N+1.
+    pub(crate) intent: &'a Intent,
+    /// What the attempt makes.
+    pub(crate) works: &'a Works,
+}
+
+/// What became of an attempt.
 #[must_use]
 #[derive(Debug)]
-pub(crate) enum RoundOutcome {
-    /// The attempt is this commit.
-    Committed(CommitRow),
-    /// Another attempt of the same operation is this commit.
-    Replayed(CommitRow),
-    /// The version went to somebody else before this attempt took effect.
-    Lost(Ready),
+pub(crate) enum Carried {
+    /// It is this version.
+    Published(Snapshot),
+    /// The version went to another attempt before this one took effect.
+    Lost,
+    /// It was interrupted and is undone, proven.
+    Undone(Undone),
+    /// It was interrupted, and the branch ended with this version.
+    Ended,
 }
 
-impl Ready {
-    /// With the commit id minted for the attempt, how often its operation was aborted before, and when it had staged everything.
-    pub(crate) fn new(
-        request: Arc<WriteRequest>,
-        base: Snapshot,
-        attempt: Attempt,
-        token: Token,
-        prepared: Prepared,
-        (commit_id, aborts, staged): (CommitId, u32, Moment),
-    ) -> Self {
-        Self { request, base, attempt, token, changes: prepared.changes, commit_id, aborts, staged }
-    }
+/// An attempt that was undone.
+#[derive(Debug)]
+pub(crate) struct Undone {
+    /// How it was decided; `SettleTables` if its tables are still to be fenced.
+    pub(crate) decision: Decision,
+    /// The phase that it was in.
+    pub(crate) phase: Phase,
+    /// What interrupted it.
+    pub(crate) cause: CommitError,
+}
 
-    pub(crate) fn token(&self) -> &Token {
-        &self.token
-    }
-
-    /// Whether what is staged may still be armed. Nothing names it before the intent does, so cleanup would take it once it is old, and
-    /// proving another base newest makes it no younger.
-    pub(crate) fn is_young(&self, committer: &Committer) -> bool {
-        self.staged.age(committer.clock()) <= committer.catalog().proof_age_max()
-    }
-
-    /// The same staged files onto a newer version in which the token holds.
-    pub(crate) fn onto(self, base: Snapshot) -> Self {
-        Self { base, ..self }
-    }
-
-    fn touches_unsettled(&self) -> bool {
-        let rows = &self.base.state().unsettled;
-        rows.iter().any(|row| self.changes.iter().any(|change| change.table == row.table))
-    }
-
-    /// The whole publication: everything a roll forward needs.
-    fn publication(&self, committer: &Committer) -> Publication {
-        let head = self.base.head_commit();
-        let version = self.base.version().next();
-        let counts = |change: &TableChange| {
-            self.base.table(change.table).map(|row| TableCounts {
-                table: change.table,
-                kind: row.kind,
-                type_name: row.type_name.clone(),
-                inserted: change.inserted,
-                updated: change.updated,
-                deleted: change.deleted,
-                row_count: change.rows_after,
-            })
+impl<'a> Guarded<'a> {
+    /// Arms, applies, publishes, and settles its own intent where it is interrupted.
+    pub(crate) async fn carry_out(self, context: &Context, deadline: Instant) -> Result<Carried, CommitError> {
+        let armed = match self.arm(context, deadline).await? {
+            ArmOutcome::Armed(armed) => armed,
+            ArmOutcome::Stale => return Ok(Carried::Lost),
+            ArmOutcome::Taken => {
+                let version = self.intent.version();
+                let decision = wait_for(context, self.gate, self.base.chain(), version, deadline).await?;
+                tracing::debug!(%version, ?decision, "the ticket was another attempt's");
+                return Ok(Carried::Lost);
+            }
         };
-        let pin = |change: &TableChange| {
-            let pin = change.staged.pin_after();
-            PinChange { table: change.table, tree: pin.tree.tree, version: pin.version, row_count: change.rows_after }
+        let published = match armed.apply(context).await {
+            Ok(applied) => applied.publish(context).await,
+            Err(interrupted) => Err(interrupted),
         };
-        let mut preconditions = self.token.preconditions();
-        preconditions.push(Precondition::OperationUnseen(self.request.operation_id));
-        preconditions.extend(self.request.expected_head.map(Precondition::ExactHead));
-        let (operation_id, digest) = (self.request.operation_id, self.request.digest.clone());
-        Publication {
-            preconditions,
-            commit: Some(CommitRow {
-                id: self.commit_id,
-                parents: vec![head.id],
-                branch_id: self.base.branch_id(),
-                version,
-                actor: self.request.actor.clone(),
-                time_ms: committer.clock().wall_ms().max(head.time_ms + 1),
-                kind: self.request.commit_kind,
-                operation_id: self.request.operation_id,
-                schema_hash: self.base.schema_hash().to_owned(),
-                counts: self.changes.iter().filter_map(counts).collect(),
-            }),
-            pins: self.changes.iter().map(pin).collect(),
-            ..Publication::new(PublicationKind::Commit, operation_id, digest, self.attempt.id)
+        match published {
+            Ok(snapshot) => Ok(Carried::Published(snapshot)),
+            Err(interrupted) => interrupted.resolve(context).await,
         }
     }
 
-    fn intent(&self, committer: &Committer) -> Intent {
-        let effect = |change: &TableChange| match &change.staged {
-            Staged::Effect { base, change: staged } => Some(Effect {
-                table: change.table,
-                type_name: self.base.table(change.table).map_or_else(String::new, |row| row.type_name.clone()),
-                tree: base.pin().tree,
-                expected: base.version(),
-                transactions: vec![staged.mark().uuid.clone()],
-            }),
-            Staged::Private(_) => None,
-        };
-        Intent {
-            format: Intent::FORMAT,
-            operation_id: self.request.operation_id,
-            attempt_id: self.attempt.id,
-            writer: self.request.commit_kind.as_str().to_owned(),
-            actor: self.request.actor.clone(),
-            branch_id: self.base.branch_id(),
-            base: self.base.version(),
-            token: self.token.clone(),
-            aborts: self.aborts,
-            armed_ms: committer.clock().wall_ms(),
-            effects: self.changes.iter().filter_map(effect).collect(),
-            publication: self.publication(committer),
+    /// A: takes the ticket.
+    async fn arm(self, context: &Context, deadline: Instant) -> Result<ArmOutcome<'a>, CommitError> {
+        context.hit(self.writer.before(Phase::Arm)).await?;
+        // Held up for so long, `base` proves nothing: the intent that held the next version may have been swept.
+        if !context.is_fresh(self.base) {
+            return Ok(ArmOutcome::Stale);
         }
+        Ok(match door::arm(context, self.request, self.base, self.intent, deadline).await? {
+            door::Armed::Ours(ticket) => ArmOutcome::Armed(Box::new(Armed { plan: self, ticket: *ticket })),
+            door::Armed::Taken => ArmOutcome::Taken,
+        })
     }
-}
 
-/// One round: from `Ready` to a commit, or to the news that somebody else has the version. With a turn, no other writer of this process came
-/// in between since it was taken.
-pub(crate) async fn round(
-    committer: Committer,
-    ready: Ready,
-    turn: Option<Turn>,
-    deadline: Instant,
-) -> Result<RoundOutcome, CommitError> {
-    let _busy = committer.liveness().serve(ready.request.operation_id);
-    let chain = ready.base.chain().clone();
-    let branch = ready.base.branch_id();
-    let held = match turn.and_then(|turn| turn.of(branch)) {
-        Some(gate) => Some(gate),
-        None => Turn::take(&committer, branch, deadline).await.and_then(|turn| turn.of(branch)),
-    };
-    let Some(gate) = held else { return Err(kept_waiting(&committer, &chain).await) };
-    let known = committer.catalog().known(ready.base.branch_id());
-    let stale = known.is_some_and(|known| known.version() > ready.base.version());
-    if stale || !is_fresh(&committer, &ready.base) {
-        return Ok(RoundOutcome::Lost(ready));
+    fn interrupted(self, phase: Phase, cause: CommitError) -> Interrupted<'a> {
+        Interrupted { plan: self, phase, cause }
     }
-    if ready.touches_unsettled() {
-        settle_tables(&committer, &gate, &chain, deadline).await?;
-        return Ok(RoundOutcome::Lost(ready));
+
+    fn undone_by_another(self) -> CommitError {
+        let reason = "another process settled it".to_owned();
+        CommitError::RolledBack { operation_id: self.intent.operation_id(), reason }
     }
-    match (Guarded { ready, gate }).arm(&committer, deadline).await? {
-        ArmOutcome::Armed(armed) => {
-            let published = match armed.apply(&committer).await {
-                Ok(applied) => applied.publish(&committer).await,
-                Err(interrupted) => Err(interrupted),
+
+    /// After a long hold-up no effect is made and nothing is published or acknowledged: what it rests on may be deleted.
+    fn check_age(self, context: &Context) -> Result<(), CommitError> {
+        if context.is_fresh(self.base) {
+            return Ok(());
+        }
+        let reason = "the process was held up too long to go on safely".to_owned();
+        Err(CommitError::RolledBack { operation_id: self.intent.operation_id(), reason })
+    }
+
+    /// Commits the transactions of one effect, in order.
+    async fn make(self, context: &Context, table: TableId, effect: &StagedEffect) -> Result<Table, CommitError> {
+        let mut made = effect.base.clone();
+        for change in effect.transactions() {
+            context.hit(self.writer.before(Phase::Apply)).await?;
+            self.check_age(context)?;
+            let change = match made.version() == change.read_version() {
+                true => Cow::Borrowed(change),
+                false => Cow::Owned(change.after(&made)),
             };
-            match published {
-                Ok(row) => Ok(RoundOutcome::Committed(row)),
-                Err(interrupted) => interrupted.resolve(&committer).await,
-            }
+            let outcome = context.catalog().store().commit_exact(&made, &change).await?;
+            context.hit(self.writer.after(Phase::Apply)).await?;
+            made = match outcome {
+                CommitOutcome::Committed(made) => made,
+                CommitOutcome::Occupied { by } => return Err(self.occupied(context, table, change.mark(), by).await),
+            };
         }
-        ArmOutcome::Taken(guarded) => {
-            let Guarded { ready, gate } = *guarded;
-            let version = ready.base.version().next();
-            let decision = wait_for(&committer, &gate, &chain, version, deadline).await?;
-            tracing::debug!(%version, ?decision, "the ticket was another's");
-            Ok(RoundOutcome::Lost(ready))
+        Ok(made)
+    }
+
+    /// A restore, or a published N+1, proves that somebody settled this attempt; any other transaction in the slot is foreign.
+    async fn occupied(
+        self,
+        context: &Context,
+        table: TableId,
+        expected: &TransactionMark,
+        by: TransactionInfo,
+    ) -> CommitError {
+        let settled = match context.catalog().newest_of(self.base.chain()).await {
+            Ok(newest) => newest.version() > self.base.version(),
+            Err(_) => false,
+        };
+        if settled || matches!(by.kind, TransactionKind::Restore(_)) {
+            return self.undone_by_another();
+        }
+        let row = self.base.table(table);
+        CommitError::Occupied {
+            site: context.site(self.base.chain()),
+            table: row.map_or_else(|| table.to_string(), |row| row.type_name.clone()),
+            expected: expected.uuid.clone(),
+            found: Found::Transaction(by.uuid),
         }
     }
-}
-
-/// Whether `base` was proven newest recently enough to go on.
-fn is_fresh(committer: &Committer, base: &Snapshot) -> bool {
-    base.proof_age(committer.clock()) <= committer.catalog().proof_age_max()
-}
-
-/// Ready, with the branch's gate held.
-struct Guarded {
-    ready: Ready,
-    gate: GateHeld,
 }
 
 #[must_use]
-enum ArmOutcome {
-    Armed(Box<Armed>),
-    Taken(Box<Guarded>),
-}
-
-impl Guarded {
-    /// A: puts the intent. The next state's file is written meanwhile; nothing names it yet.
-    async fn arm(self, committer: &Committer, deadline: Instant) -> Result<ArmOutcome, CommitError> {
-        let intent = self.ready.intent(committer);
-        committer.hit(FailPoint::LoadArmBefore).await?;
-        committer.liveness().begin(intent.attempt_id);
-        let started = committer.clock().monotonic();
-        let catalog = committer.catalog();
-        let (ticket, staged) = tokio::join!(
-            intent::take_ticket(catalog, self.ready.base.branch_name(), &intent, deadline),
-            catalog.stage(&self.ready.base, &intent.publication),
-        );
-        committer.liveness().record_put(committer.clock().monotonic().saturating_sub(started));
-        match ticket {
-            Ok(TicketOutcome::Taken) => {}
-            Ok(TicketOutcome::Lost) => {
-                committer.liveness().end(intent.attempt_id);
-                return Ok(ArmOutcome::Taken(Box::new(self)));
-            }
-            Err(error) => {
-                if error.is_certainly_unarmed() {
-                    committer.liveness().end(intent.attempt_id);
-                }
-                return Err(error);
-            }
-        }
-        Ok(ArmOutcome::Armed(Box::new(Armed { ready: self.ready, gate: self.gate, intent, staged })))
-    }
+enum ArmOutcome<'a> {
+    Armed(Box<Armed<'a>>),
+    /// Another attempt has the ticket.
+    Taken,
+    /// The base is too old to be armed on.
+    Stale,
 }
 
 /// The intent is durable and the ticket ours.
-struct Armed {
-    ready: Ready,
-    gate: GateHeld,
-    intent: Intent,
-    staged: Result<StagedPublication, omnigraph_catalog::CatalogError>,
+struct Armed<'a> {
+    plan: Guarded<'a>,
+    ticket: Ticket,
 }
 
-impl Armed {
-    fn interrupted(self, phase: Phase, cause: CommitError) -> Interrupted {
-        Interrupted { ready: self.ready, gate: self.gate, intent: self.intent, phase, cause }
-    }
-
+impl<'a> Armed<'a> {
     /// B: commits every effect at exactly its place, tables in parallel. All of them have ended when this returns.
-    async fn apply(mut self: Box<Self>, committer: &Committer) -> Result<Applied, Interrupted> {
-        if let Err(cause) = committer.hit(FailPoint::LoadArmAfter).await {
-            return Err(self.interrupted(Phase::Arm, cause));
+    async fn apply(self, context: &Context) -> Result<Applied<'a>, Interrupted<'a>> {
+        let Self { plan, ticket } = self;
+        if let Err(cause) = context.hit(plan.writer.after(Phase::Arm)).await {
+            return Err(plan.interrupted(Phase::Arm, cause));
         }
-        let staged = match std::mem::replace(&mut self.staged, Err(consumed())) {
+        let staged = match ticket.staged {
             Ok(staged) => staged,
-            Err(cause) => return Err(self.interrupted(Phase::Arm, cause.into())),
+            Err(cause) => return Err(plan.interrupted(Phase::Arm, cause)),
         };
-        let ready = &self.ready;
-        let applied = join_all(ready.changes.iter().map(|change| apply_one(committer, ready, change))).await;
-        let tables: Result<Vec<Table>, CommitError> = applied.into_iter().collect();
-        match tables {
-            Ok(tables) => Ok(Applied { armed: self, staged, tables }),
-            Err(cause) => Err(self.interrupted(Phase::Apply, cause)),
+        let making = plan.works.effects.iter().map(|(table, effect)| plan.make(context, *table, effect));
+        let made: Result<Vec<Table>, CommitError> = join_all(making).await.into_iter().collect();
+        match made {
+            Ok(mut tables) => {
+                tables.extend(plan.works.private.iter().cloned());
+                Ok(Applied { plan, staged, tables })
+            }
+            Err(cause) => Err(plan.interrupted(Phase::Apply, cause)),
         }
-    }
-}
-
-/// Stands where a staged publication has been taken out.
-fn consumed() -> omnigraph_catalog::CatalogError {
-    omnigraph_catalog::CatalogError::Corrupt {
-        object: "a staged publication".to_owned(),
-        expected: "to be published once".to_owned(),
-    }
-}
-
-async fn apply_one(committer: &Committer, ready: &Ready, change: &TableChange) -> Result<Table, CommitError> {
-    let (base, staged) = match &change.staged {
-        Staged::Effect { base, change } => (base, change.as_ref()),
-        Staged::Private(table) => return Ok(table.clone()),
-    };
-    committer.hit(FailPoint::LoadApplyBefore).await?;
-    if !is_fresh(committer, &ready.base) {
-        return Err(too_old(ready));
-    }
-    let outcome = committer.catalog().store().commit_exact(base, staged).await?;
-    committer.hit(FailPoint::LoadApplyAfter).await?;
-    match outcome {
-        CommitOutcome::Committed(table) => Ok(table),
-        CommitOutcome::Occupied { by } => Err(occupied(committer, ready, (change.table, staged), by).await),
-    }
-}
-
-/// A restore, or a published N+1, says that somebody settled this attempt; anything else in the slot is nobody's.
-async fn occupied(
-    committer: &Committer,
-    ready: &Ready,
-    (table, staged): (TableId, &StagedChange),
-    by: TransactionInfo,
-) -> CommitError {
-    let settled = match committer.catalog().newest_of(ready.base.chain()).await {
-        Ok(newest) => newest.version() > ready.base.version(),
-        Err(_) => false,
-    };
-    if settled || matches!(by.kind, TransactionKind::Restore(_)) {
-        return CommitError::RolledBack {
-            operation_id: ready.request.operation_id,
-            reason: "another process settled it".to_owned(),
-        };
-    }
-    let row = ready.base.table(table);
-    CommitError::Occupied {
-        site: committer.site(ready.base.chain()),
-        table: row.map_or_else(|| table.to_string(), |row| row.type_name.clone()),
-        expected: staged.mark().uuid.clone(),
-        found: by.uuid,
-    }
-}
-
-fn too_old(ready: &Ready) -> CommitError {
-    CommitError::RolledBack {
-        operation_id: ready.request.operation_id,
-        reason: "the process was held up too long to go on safely".to_owned(),
     }
 }
 
 /// Every effect is made; nothing is visible.
-struct Applied {
-    armed: Box<Armed>,
+struct Applied<'a> {
+    plan: Guarded<'a>,
     staged: StagedPublication,
     tables: Vec<Table>,
 }
 
-impl Applied {
+impl<'a> Applied<'a> {
     /// C and D: the one put that decides, then the reply.
-    async fn publish(self, committer: &Committer) -> Result<CommitRow, Interrupted> {
-        let Self { armed, staged, tables } = self;
-        if let Err(cause) = committer.hit(FailPoint::LoadPublishBefore).await {
-            return Err(armed.interrupted(Phase::Publish, cause));
-        }
-        if !is_fresh(committer, &armed.ready.base) {
-            let cause = too_old(&armed.ready);
-            return Err(armed.interrupted(Phase::Publish, cause));
-        }
-        let snapshot = match committer.catalog().publish(staged).await {
+    async fn publish(self, context: &Context) -> Result<Snapshot, Interrupted<'a>> {
+        let Self { plan, staged, tables } = self;
+        let publishing = async {
+            context.hit(plan.writer.before(Phase::Publish)).await?;
+            plan.check_age(context)?;
+            door::publish(context, plan.request, staged).await
+        };
+        let snapshot = match publishing.await {
             Ok(PublishOutcome::Published(snapshot)) => snapshot,
-            Ok(PublishOutcome::Lost) => {
-                let cause = CommitError::RolledBack {
-                    operation_id: armed.ready.request.operation_id,
-                    reason: "another process settled it".to_owned(),
-                };
-                return Err(armed.interrupted(Phase::Publish, cause));
-            }
-            Err(cause) => return Err(armed.interrupted(Phase::Publish, cause.into())),
+            Ok(PublishOutcome::Lost) => return Err(plan.interrupted(Phase::Publish, plan.undone_by_another())),
+            Err(cause) => return Err(plan.interrupted(Phase::Publish, cause)),
         };
         snapshot.adopt(tables);
-        for point in [FailPoint::LoadPublishAfter, FailPoint::LoadReplyBefore, FailPoint::LoadReplyAfter] {
-            if let Err(cause) = committer.hit(point).await {
-                return Err(armed.interrupted(Phase::Reply, cause));
-            }
+        let replying = async {
+            context.hit(plan.writer.after(Phase::Publish)).await?;
+            context.hit(plan.writer.before(Phase::Reply)).await?;
+            context.hit(plan.writer.after(Phase::Reply)).await?;
+            plan.check_age(context)
+        };
+        if let Err(cause) = replying.await {
+            return Err(plan.interrupted(Phase::Reply, cause));
         }
-        if !is_fresh(committer, &armed.ready.base) {
-            let cause = too_old(&armed.ready);
-            return Err(armed.interrupted(Phase::Reply, cause));
-        }
-        committer.liveness().end(armed.intent.attempt_id);
-        Ok(snapshot.head_commit().clone())
+        context.liveness().end(plan.intent.attempt_id());
+        Ok(snapshot)
     }
 }
 
 /// An armed attempt that cannot simply go on. It still owns its intent.
-struct Interrupted {
-    ready: Ready,
-    gate: GateHeld,
-    intent: Intent,
+struct Interrupted<'a> {
+    plan: Guarded<'a>,
     phase: Phase,
     cause: CommitError,
 }
 
-impl Interrupted {
-    /// Settles the own intent as a rescuer would, and says what it came to.
-    async fn resolve(self, committer: &Committer) -> Result<RoundOutcome, CommitError> {
-        let operation = self.intent.operation_id;
-        tracing::warn!(%operation, phase = self.phase.letter(), cause = %self.cause, "a write was interrupted");
-        let until = Instant::now() + committer.limits().ticket_wait();
-        let chain = self.ready.base.chain();
-        loop {
-            let told = match settle_own(committer, chain, &self.intent, self.phase, until).await? {
-                Decision::Finished => self.finished(committer).await.map(Ok),
-                Decision::Orphaned => {
-                    committer.liveness().end(self.intent.attempt_id);
-                    return Err(committer.catalog().ended(&chain.name).into());
-                }
-                decision => self.undone(committer, decision, until).await,
-            };
-            match told {
-                Ok(outcome) => return outcome,
-                Err(error) if Instant::now() >= until => {
-                    tracing::error!(%operation, error = %error, "a settled write could not be read back");
-                    return Err(CommitError::unsettled(&self.intent, &chain.name, self.phase));
-                }
-                Err(_) => tokio::time::sleep(READ_BACK_PAUSE).await,
-            }
-        }
-    }
-
-    async fn finished(&self, committer: &Committer) -> Result<RoundOutcome, CommitError> {
-        let snapshot = committer.catalog().at_version(self.ready.base.chain(), self.intent.version()).await?;
-        committer.liveness().end(self.intent.attempt_id);
-        Ok(RoundOutcome::Committed(snapshot.head_commit().clone()))
-    }
-
-    /// The attempt is undone, proven. Its tables are fenced now if the store lets us, else by whoever comes next.
-    async fn undone(
-        &self,
-        committer: &Committer,
-        decision: Decision,
-        until: Instant,
-    ) -> Result<Result<RoundOutcome, CommitError>, CommitError> {
-        let chain = self.ready.base.chain();
-        let newest = committer.catalog().newest_of(chain).await?;
-        let elsewhere = committer.catalog().committed(&newest, self.intent.operation_id).await?;
-        let commit = match elsewhere.and_then(|row| row.commit_id) {
-            Some(id) => Some(committer.catalog().commit(id).await?),
-            None => None,
+impl Interrupted<'_> {
+    /// Settles the own intent as a rescuer would.
+    async fn resolve(self, context: &Context) -> Result<Carried, CommitError> {
+        let Self { plan: Guarded { base, intent, .. }, phase, cause } = self;
+        tracing::warn!(operation = %intent.operation_id(), phase = phase.letter(), %cause, "a write was interrupted");
+        let until = Instant::now() + context.limits().ticket_wait();
+        let decision = settle_own(context, base.chain(), intent, phase, until).await?;
+        let carried = match decision {
+            Decision::Finished => Carried::Published(read_back(context, base, intent, phase, until).await?),
+            Decision::Orphaned => Carried::Ended,
+            Decision::RolledBack
+            | Decision::SettleTables
+            | Decision::NeverUsed
+            | Decision::Wait
+            | Decision::RollForward
+            | Decision::Abort
+            | Decision::Violation => Carried::Undone(Undone { decision, phase, cause }),
         };
-        if decision == Decision::SettleTables
-            && let Err(error) = settle_tables(committer, &self.gate, chain, until).await
-        {
-            tracing::warn!(error = %error, "tables of an undone write are left to the next writer");
+        context.liveness().end(intent.attempt_id());
+        Ok(carried)
+    }
+}
+
+/// Reads the version that the attempt is.
+async fn read_back(
+    context: &Context,
+    base: &Snapshot,
+    intent: &Intent,
+    phase: Phase,
+    until: Instant,
+) -> Result<Snapshot, CommitError> {
+    loop {
+        match context.catalog().at_version(base.chain(), intent.version()).await {
+            Ok(snapshot) => return Ok(snapshot),
+            Err(error) if Instant::now() >= until => {
+                tracing::error!(operation = %intent.operation_id(), %error, "a published write could not be read back");
+                return Err(unsettled(intent, base.branch_name(), phase));
+            }
+            Err(_) => tokio::time::sleep(READ_BACK_PAUSE).await,
         }
-        committer.liveness().end(self.intent.attempt_id);
-        if let Some(row) = commit {
-            return Ok(Ok(RoundOutcome::Replayed(row)));
-        }
-        Ok(Err(match &self.cause {
-            CommitError::Occupied { site, table, expected, found } => CommitError::Occupied {
-                site: site.clone(),
-                table: table.clone(),
-                expected: expected.clone(),
-                found: found.clone(),
-            },
-            cause => CommitError::RolledBack { operation_id: self.intent.operation_id, reason: cause.reason() },
-        }))
     }
 }

@@ -1,95 +1,56 @@
-//! The protocol's door to one graph.
-
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+//! The protocol's door to one graph: one method per request, each with one exit.
 
 use omnigraph_catalog::{Catalog, Chain, RetiredRow};
-use omnigraph_types::{BranchId, BranchName, Clock, Failure, GraphName, Limits, OperationId, TableId};
+use omnigraph_types::{BranchName, Failure, OperationId, Phase, ReadAt, TableId};
 use tokio::time::Instant;
 
-use crate::branches::{self, BranchOutcome, BranchRequest, BranchSource};
-use crate::deletion::{self, GraphOutcome};
-use crate::error::{CommitError, Site};
-use crate::failpoint::{FailPoint, FailPoints};
-use crate::gate::BranchGate;
-use crate::liveness::Liveness;
+use crate::answer::answer;
+use crate::context::{CommitOptions, Context};
+use crate::create_branch::{self, BRANCH_CREATE};
+use crate::delete_branch::{self, BRANCH_DELETE, BRANCH_REMOVE};
+use crate::delete_graph::{self, BRANCH_POINTS, GRAPH_DELETE, GraphOutcome};
+use crate::failpoint::FailPoint;
+use crate::fence::SETTLE;
 use crate::operation::{self, OperationState};
-use crate::repair::{self, RepairOutcome, RepairRequest, RepairView};
+use crate::registry::{BranchOutcome, BranchRequest};
+use crate::repair::{self, RepairOutcome};
+use crate::repair_plan::{REPAIR, RepairRequest, RepairView};
+use crate::rescue::RECOVER;
 use crate::settle::{self, SettleReport};
-use crate::write::{self, WriteOutcome, WriteRequest, Writer};
-
-/// How a graph's committer is set up.
-#[derive(Debug, Clone)]
-pub struct CommitOptions {
-    /// The graph's name, for logs and fail points.
-    pub graph_name: GraphName,
-    /// The limits in force.
-    pub limits: Arc<Limits>,
-    /// The clock.
-    pub clock: Arc<dyn Clock>,
-    /// Fail points; none in optimized builds.
-    pub failpoints: FailPoints,
-}
-
-#[derive(Debug)]
-struct Shared {
-    catalog: Catalog,
-    options: CommitOptions,
-    gates: Mutex<HashMap<BranchId, BranchGate>>,
-    liveness: Liveness,
-}
+use crate::write;
+use crate::write_request::{WriteOutcome, WriteRequest, Writer};
 
 /// Writes to one graph by the protocol. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Committer {
-    shared: Arc<Shared>,
+    context: Context,
+}
+
+/// The fail points of this crate's own publications, in the order in which a recovery and requests about branches and graphs meet them.
+/// Writers declare theirs themselves: `WriterPoints::points`.
+pub fn fail_points() -> Vec<FailPoint> {
+    let ticketed = [Phase::Arm, Phase::Publish];
+    RECOVER
+        .points(&[Phase::Publish])
+        .chain(SETTLE.points(&[Phase::Apply, Phase::Arm, Phase::Publish]))
+        .chain(BRANCH_CREATE.points(&ticketed))
+        .chain(BRANCH_DELETE.points(&[Phase::Publish]))
+        .chain(BRANCH_REMOVE.points(&ticketed))
+        .chain(GRAPH_DELETE.points(&[Phase::Publish]))
+        .chain([BRANCH_POINTS.before, BRANCH_POINTS.after])
+        .chain(REPAIR.points(&ticketed))
+        .collect()
 }
 
 impl Committer {
     /// A committer over a graph's catalog. One per graph and process, so that its writers share gates.
     pub fn new(catalog: Catalog, options: CommitOptions) -> Self {
-        let (gates, liveness) = (Mutex::default(), Liveness::default());
-        Self { shared: Arc::new(Shared { catalog, options, gates, liveness }) }
+        Self { context: Context::new(catalog, options) }
     }
 
     /// The graph.
     pub fn catalog(&self) -> &Catalog {
-        &self.shared.catalog
-    }
-
-    pub(crate) fn clock(&self) -> &dyn Clock {
-        self.shared.options.clock.as_ref()
-    }
-
-    pub(crate) fn shared_clock(&self) -> Arc<dyn Clock> {
-        self.shared.options.clock.clone()
-    }
-
-    pub(crate) fn limits(&self) -> &Limits {
-        &self.shared.options.limits
-    }
-
-    pub(crate) fn graph_name(&self) -> &GraphName {
-        &self.shared.options.graph_name
-    }
-
-    /// The branch as a person is told of it.
-    pub(crate) fn site(&self, chain: &Chain) -> Site {
-        Site { graph: self.graph_name().clone(), branch: chain.name.clone() }
-    }
-
-    pub(crate) fn liveness(&self) -> &Liveness {
-        &self.shared.liveness
-    }
-
-    pub(crate) fn gate(&self, branch: BranchId) -> BranchGate {
-        let mut gates = self.shared.gates.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        gates.entry(branch).or_default().clone()
-    }
-
-    pub(crate) async fn hit(&self, point: FailPoint) -> Result<(), CommitError> {
-        let hit = self.shared.options.failpoints.hit(self.graph_name().as_str(), point).await;
-        hit.map_err(|injected| CommitError::FailPoint { point, injected })
+        self.context.catalog()
     }
 
     /// Performs one write: prepares it through `writer`, and makes it visible by one publication.
@@ -97,55 +58,51 @@ impl Committer {
     /// From arm on the attempt runs in its own task: dropping this future then changes nothing. The failures are those of the protocol;
     /// what the writer itself refuses is passed through.
     pub async fn write(&self, request: WriteRequest, writer: Box<dyn Writer>) -> Result<WriteOutcome, Failure> {
-        let _busy = self.liveness().serve(request.operation_id);
-        write::write(self, request, writer).await.map_err(CommitError::into_failure)
+        let under_way = self.context.requests().begin(request.operation_id);
+        answer(write::write(&self.context, under_way, request, writer).await)
     }
 
     /// Settles everything that is pending on a branch, by `deadline`.
     pub async fn settle(&self, chain: &Chain, deadline: Instant) -> Result<SettleReport, Failure> {
-        settle::settle(self, chain, deadline).await.map_err(CommitError::into_failure)
+        answer(settle::settle(&self.context, chain, deadline).await)
     }
 
-    /// What stands in the way on a branch and needs a person; of the chosen tables, or of all if none is chosen.
+    /// What needs repair on a branch; of the chosen tables, or of all if none is chosen.
     pub async fn preview_repair(&self, chain: &Chain, tables: &[TableId]) -> Result<RepairView, Failure> {
-        repair::preview(self, chain, tables).await.map_err(CommitError::into_failure)
+        answer(repair::preview(&self.context, chain, tables).await)
     }
 
-    /// Does what a preview showed and a person confirmed. `ReadSetChanged` if something else stands there by now.
+    /// Does what a preview showed and a person confirmed. `ReadSetChanged` if that state has changed since.
     pub async fn repair(&self, chain: &Chain, request: RepairRequest) -> Result<RepairOutcome, Failure> {
-        let _busy = self.liveness().serve(request.operation_id);
-        repair::repair(self, chain, request).await.map_err(CommitError::into_failure)
+        let under_way = self.context.requests().begin(request.operation_id);
+        answer(repair::repair(&self.context, under_way, chain, request).await)
     }
 
     /// Creates a branch: a clone of `source` that nobody sees until main's registry names it.
-    pub async fn create_branch(
-        &self,
-        request: &BranchRequest,
-        source: &BranchSource,
-    ) -> Result<BranchOutcome, Failure> {
-        let _busy = self.liveness().serve(request.operation_id);
-        branches::create(self, request, source).await.map_err(CommitError::into_failure)
+    pub async fn create_branch(&self, request: &BranchRequest, source: &ReadAt) -> Result<BranchOutcome, Failure> {
+        let under_way = self.context.requests().begin(request.operation_id);
+        answer(create_branch::create(&self.context, &under_way, request, source).await)
     }
 
     /// Deletes a branch: its chain ends, then its name is free.
     pub async fn delete_branch(&self, request: &BranchRequest) -> Result<BranchOutcome, Failure> {
-        let _busy = self.liveness().serve(request.operation_id);
-        branches::delete(self, request).await.map_err(CommitError::into_failure)
+        let under_way = self.context.requests().begin(request.operation_id);
+        answer(delete_branch::delete(&self.context, &under_way, request).await)
     }
 
     /// Deletes the graph: main's chain ends, which every server meets. Its name is taken away by whoever owns the names.
     pub async fn delete_graph(&self, request: &BranchRequest) -> Result<GraphOutcome, Failure> {
-        let _busy = self.liveness().serve(request.operation_id);
-        deletion::delete_graph(self, request).await.map_err(CommitError::into_failure)
+        let under_way = self.context.requests().begin(request.operation_id);
+        answer(delete_graph::delete_graph(&self.context, &under_way, request).await)
     }
 
     /// Ends the branches of a graph whose main chain has ended.
     pub async fn end_branches(&self, retired: &RetiredRow) -> Result<(), Failure> {
-        deletion::end_branches(self, retired).await.map_err(CommitError::into_failure)
+        answer(delete_graph::end_branches(&self.context, retired).await)
     }
 
     /// What became of an operation.
     pub async fn operation(&self, branch: &BranchName, id: OperationId) -> Result<OperationState, Failure> {
-        operation::state(self, branch, id).await.map_err(CommitError::into_failure)
+        answer(operation::state(&self.context, branch, id).await)
     }
 }

@@ -1,4 +1,4 @@
-//! What stands behind the pins of a branch: the ground of repair and of a check. It reads and changes nothing.
+//! The versions after the pins of a branch, for repair and for a check. It reads and changes nothing.
 //!
 //! Invariant: what settling undoes or completes by itself is `Pending`; only what needs a person is `Occupied` or `Damaged`.
 
@@ -7,18 +7,19 @@ use omnigraph_catalog::{Catalog, Chain, PlannedTransactions, Snapshot, TableRow,
 use omnigraph_storage::{Existence, StorageError, Store, Table, TransactionInfo, TransactionKind};
 use omnigraph_types::{TableId, TableVersion};
 
-use crate::effect::tail;
+use crate::effect::{Next, tail};
 use crate::error::CommitError;
-use crate::intent::{self, Intent, IntentSlot};
+use crate::rounds::Rounds;
+use crate::ticket::{self, IntentSlot};
 
-/// Tables looked at at once.
+/// Tables read at once.
 const CONCURRENCY: usize = 8;
-/// Most versions behind a pin that are looked at.
+/// Most versions after a pin that are read.
 const VERSIONS_MAX: usize = 1_000;
-/// Looks at a branch until two in a row agree on what is nobody's.
+/// Looks at a branch until two in a row agree on what is foreign.
 const LOOKS_MAX: u32 = 8;
 
-/// A transaction behind a pin.
+/// A transaction after a pin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundTransaction {
     /// The version that it made.
@@ -29,25 +30,25 @@ pub struct FoundTransaction {
     pub rows: u64,
 }
 
-/// What is wrong with a version that cannot be mended from what is stored.
+/// What is wrong with a version that nothing stored can replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Damage {
-    /// It is not there.
+    /// It does not exist.
     Missing,
-    /// It is there and cannot be read.
+    /// It exists and cannot be read.
     Unreadable,
     /// More than a thousand versions follow the pin.
     TooMany,
 }
 
-/// What stands behind the pin of one table.
+/// What follows the pin of one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// Nothing: pin and head are one.
+    /// Nothing: the pin is the head.
     Level,
     /// Transactions that the next write, or settling, undoes or completes.
     Pending,
-    /// Transactions that are nobody's: settling refuses the table.
+    /// Foreign transactions: settling refuses the table.
     Occupied(Vec<FoundTransaction>),
     /// A version that no repair can bring back.
     Damaged {
@@ -65,12 +66,12 @@ pub struct TableCondition {
     pub pinned: TableRow,
     /// Its aborted attempt that is still to be fenced.
     pub unsettled: Option<UnsettledRow>,
-    /// What stands behind the pin.
+    /// What follows the pin.
     pub standing: Standing,
 }
 
 impl TableCondition {
-    /// Transactions that a restore would undo: all behind the pin, but restores of the pinned version at the end, which undo nothing more.
+    /// Transactions that a restore would undo: all after the pin, but restores of the pinned version at the end, which undo nothing more.
     pub fn undone(&self) -> &[FoundTransaction] {
         let Standing::Occupied(found) = &self.standing else { return &[] };
         let restore = TransactionKind::Restore(self.pinned.version);
@@ -86,16 +87,18 @@ pub(crate) struct Looked {
     pub(crate) tables: Vec<TableCondition>,
 }
 
-/// Looks at a branch while others write to it.
+/// Reads the condition of a branch while others write to it.
 ///
-/// A writer that armed after the intent was looked for makes changes that look like nobody's. A second look finds its intent, its
-/// publication or its abort, so that what is nobody's in two looks at the same pin is so indeed.
+/// A writer that armed after the intent was read makes changes that look foreign. A second look finds its intent, its publication or its
+/// abort, so that what looks foreign twice at the same pin is foreign.
 pub(crate) async fn look(catalog: &Catalog, chain: &Chain, chosen: &[TableId]) -> Result<Looked, CommitError> {
     let mut before: Option<Vec<TableCondition>> = None;
-    for _ in 0..LOOKS_MAX {
+    let mut looks = Rounds::at_most(LOOKS_MAX);
+    loop {
+        looks.begin()?;
         let newest = catalog.newest_of(chain).await?;
-        let slot = intent::read(catalog, newest.branch_id(), newest.version().next()).await?;
-        let tables = examine(catalog.store(), &newest, slot.held(), chosen).await?;
+        let slot = ticket::read(catalog, newest.branch_id(), newest.version().next()).await?;
+        let tables = examine(catalog.store(), &newest, &slot, chosen).await?;
         let certain = |table: &TableCondition| match table.standing {
             Standing::Level | Standing::Pending | Standing::Damaged { .. } => true,
             Standing::Occupied(_) => before.as_ref().is_some_and(|before| before.contains(table)),
@@ -105,22 +108,21 @@ pub(crate) async fn look(catalog: &Catalog, chain: &Chain, chosen: &[TableId]) -
         }
         before = Some(tables);
     }
-    Err(CommitError::Contention { attempts: LOOKS_MAX, winner: None })
 }
 
-/// Looks at every table that the version pins, or at the chosen ones; sorted by id. Of trees that the branch does not own only the pinned
-/// version is looked at: nothing is written behind it for this branch.
+/// Reads every table that the version pins, or at the chosen ones; sorted by id. Of trees that the branch does not own only the pinned
+/// version is read: nothing is written after it for this branch.
 pub(crate) async fn examine(
     store: &Store,
     newest: &Snapshot,
-    pending: Option<&Intent>,
+    slot: &IntentSlot,
     chosen: &[TableId],
 ) -> Result<Vec<TableCondition>, StorageError> {
     let is_chosen = |row: &&TableRow| chosen.is_empty() || chosen.contains(&row.id);
     let rows: Vec<TableRow> = newest.tables().filter(is_chosen).cloned().collect();
     let conditions = stream::iter(rows).map(|row| async move {
         let unsettled = newest.state().unsettled.iter().find(|unsettled| unsettled.table == row.id).cloned();
-        let planned = planned(&row, unsettled.as_ref(), pending);
+        let planned = planned(&row, unsettled.as_ref(), slot);
         let standing = match row.owner == newest.branch_id() {
             true => standing(store, &row, &planned).await?,
             false => pinned_only(store, &row).await?,
@@ -130,15 +132,19 @@ pub(crate) async fn examine(
     conditions.buffered(CONCURRENCY).try_collect().await
 }
 
-/// What settling expects behind the pin: by an `unsettled` row, or by the intent that is pending.
-fn planned(row: &TableRow, unsettled: Option<&UnsettledRow>, pending: Option<&Intent>) -> PlannedTransactions {
+/// What settling expects after the pin: by an `unsettled` row, or by the intent that is pending.
+fn planned(row: &TableRow, unsettled: Option<&UnsettledRow>, slot: &IntentSlot) -> PlannedTransactions {
     let by_row = unsettled.filter(|unsettled| unsettled.tree == row.tree_ref() && unsettled.expected == row.version);
-    let effects = pending.into_iter().flat_map(|intent| &intent.effects);
+    let effects = slot.held().into_iter().flat_map(|intent| &intent.effects);
     let mut effects = effects.filter(|effect| effect.tree == row.tree_ref() && effect.expected == row.version);
-    match (by_row, effects.next()) {
-        (Some(unsettled), _) => unsettled.transactions.clone(),
-        (None, Some(effect)) => effect.planned(),
-        (None, None) => PlannedTransactions::Listed(Vec::new()),
+    match (by_row, effects.next(), slot) {
+        (Some(unsettled), _, _) => unsettled.transactions.clone(),
+        (None, Some(effect), _) => effect.planned(),
+        // Nobody here knows what it planned; transactions of attempts are its, or will be judged by a newer server.
+        (None, None, IntentSlot::Newer(_)) => PlannedTransactions::Confirmed { confirmed: Vec::new() },
+        (None, None, IntentSlot::Empty | IntentSlot::Held { .. } | IntentSlot::Unreadable(_)) => {
+            PlannedTransactions::Listed(Vec::new())
+        }
     }
 }
 
@@ -155,17 +161,17 @@ async fn standing(store: &Store, row: &TableRow, planned: &PlannedTransactions) 
     }
     match tail(store, &row.tree_ref(), row.version, planned).await {
         Ok(tail) => match tail.next {
-            None if tail.ours == 0 => Ok(Standing::Level),
-            None => Ok(Standing::Pending),
-            Some(found) if found.kind == TransactionKind::Restore(row.version) => Ok(Standing::Pending),
-            Some(_) => occupied(store, row).await,
+            Next::Nothing if tail.ours == 0 => Ok(Standing::Level),
+            Next::Nothing => Ok(Standing::Pending),
+            Next::Transaction(found) if found.kind == TransactionKind::Restore(row.version) => Ok(Standing::Pending),
+            Next::Transaction(_) | Next::Unreadable => occupied(store, row).await,
         },
         Err(StorageError::Corrupt { .. }) => occupied(store, row).await,
         Err(error) => Err(error),
     }
 }
 
-/// Everything behind the pin.
+/// Everything after the pin.
 async fn occupied(store: &Store, row: &TableRow) -> Result<Standing, StorageError> {
     let mut found = Vec::new();
     let mut version = row.version.next();
@@ -196,7 +202,7 @@ enum Opened {
 }
 
 async fn open(store: &Store, row: &TableRow, version: TableVersion) -> Result<Opened, StorageError> {
-    // What this process has in memory does not count.
+    // What this process has in memory proves nothing.
     if store.version_exists(&row.tree_ref(), version).await? == Existence::Absent {
         return Ok(Opened::Damaged(Damage::Missing));
     }

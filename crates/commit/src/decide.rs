@@ -1,7 +1,30 @@
-//! The pure decision about an intent: what is at its version, what its effects look like, whether its owner lives.
+//! The pure decision about an intent: who published its version, what its effects look like, whether its owner may be alive.
 //!
 //! Invariants: a decision that publishes exists only while the intent's own version is free (I-3); effects of an attempt that lost its
 //! version are a violation, never repaired silently.
+
+use std::fmt;
+
+/// What occupies a version of a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// A transaction, by its UUID.
+    Transaction(String),
+    /// A version that cannot be read.
+    Unreadable,
+    /// Nothing, where there must be a version.
+    Nothing,
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Transaction(uuid) => f.write_str(uuid),
+            Self::Unreadable => f.write_str("a version that cannot be read"),
+            Self::Nothing => f.write_str("nothing"),
+        }
+    }
+}
 
 /// What one planned effect looks like on its tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,12 +35,12 @@ pub enum Observation {
     Ours,
     /// Some of its transactions follow, and nothing else.
     Partial,
-    /// A restore of exactly the expected version stands in its way.
+    /// A restore of exactly the expected version follows it.
     Fenced,
-    /// Something else stands there.
+    /// Something else follows it.
     Foreign {
-        /// The transaction found.
-        found: String,
+        /// What was found.
+        found: Found,
     },
     /// The expected version itself is missing.
     Behind,
@@ -38,12 +61,12 @@ pub enum PublishedBy {
     Retirement,
 }
 
-/// What is at the intent's version.
+/// Whether the intent's version is published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlotState {
-    /// Nothing: the newest version is the one before.
+    /// It is not: the newest version is the one before.
     Free,
-    /// A publication.
+    /// It is, by this.
     Published(PublishedBy),
 }
 
@@ -108,7 +131,7 @@ mod tests {
         || Observation::Ours,
         || Observation::Partial,
         || Observation::Fenced,
-        || Observation::Foreign { found: "x".to_owned() },
+        || Observation::Foreign { found: Found::Transaction("x".to_owned()) },
         || Observation::Behind,
     ];
 

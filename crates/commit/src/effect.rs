@@ -1,17 +1,16 @@
-//! An effect: transactions planned on a tree, and what the tree says of them.
+//! An effect: transactions planned on a tree, and which of them exist there.
 
 use omnigraph_catalog::PlannedTransactions;
 use omnigraph_storage::{Existence, StorageError, Store, TransactionInfo, TransactionKind, TreeRef};
 use omnigraph_types::{TableId, TableVersion};
-use serde::{Deserialize, Serialize};
 
-use crate::decide::Observation;
+use crate::decide::{Found, Observation};
 
 /// Most transactions of the graph's own attempts that are undone on a table besides those that were confirmed.
 const UNKNOWN_MAX: usize = 64;
 
 /// Transactions planned at exactly `expected + 1`, `expected + 2`, … of one tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effect {
     /// The table.
     pub table: TableId,
@@ -25,15 +24,26 @@ pub struct Effect {
     pub transactions: Vec<String>,
 }
 
-/// How many of the planned transactions are there, and what stands behind them.
+/// How many of the planned transactions exist, and what follows them.
 #[derive(Debug)]
 pub(crate) struct Tail {
     /// Planned transactions found in order.
     pub(crate) ours: usize,
-    /// The first slot behind them.
+    /// The first version after them.
     pub(crate) slot: TableVersion,
-    /// What stands in that slot.
-    pub(crate) next: Option<TransactionInfo>,
+    /// What that version is.
+    pub(crate) next: Next,
+}
+
+/// What a version of a tree is.
+#[derive(Debug)]
+pub(crate) enum Next {
+    /// It does not exist.
+    Nothing,
+    /// This transaction made it.
+    Transaction(TransactionInfo),
+    /// It exists and cannot be read.
+    Unreadable,
 }
 
 /// Whether the transaction that follows `ours` planned ones is a planned one too.
@@ -47,20 +57,7 @@ fn is_planned(planned: &PlannedTransactions, ours: usize, found: &TransactionInf
     }
 }
 
-/// What is told as the transaction of a version that cannot be read.
-pub(crate) const UNREADABLE: &str = "a version that cannot be read";
-
-/// Stands for a version that cannot be read.
-fn unreadable() -> TransactionInfo {
-    TransactionInfo {
-        uuid: UNREADABLE.to_owned(),
-        kind: TransactionKind::Other("unreadable".to_owned()),
-        operation_id: None,
-        attempt_id: None,
-    }
-}
-
-/// Walks the slots behind the expected version: at most one read per planned transaction, and one more.
+/// Reads the versions after the expected one: at most one read per planned transaction, and one more.
 pub(crate) async fn tail(
     store: &Store,
     tree: &TreeRef,
@@ -69,29 +66,42 @@ pub(crate) async fn tail(
 ) -> Result<Tail, StorageError> {
     let (mut slot, mut ours) = (expected.next(), 0);
     loop {
-        match store.transaction_at(tree, slot).await {
-            Ok(Some(found)) if is_planned(planned, ours, &found) => (slot, ours) = (slot.next(), ours + 1),
-            Ok(next) => return Ok(Tail { ours, slot, next }),
-            // What cannot be read is nobody's: it keeps this table from being written, and no other.
-            Err(StorageError::Corrupt { .. }) => return Ok(Tail { ours, slot, next: Some(unreadable()) }),
+        let next = match store.transaction_at(tree, slot).await {
+            Ok(Some(found)) if is_planned(planned, ours, &found) => {
+                (slot, ours) = (slot.next(), ours + 1);
+                continue;
+            }
+            Ok(Some(found)) => Next::Transaction(found),
+            Ok(None) => Next::Nothing,
+            // An unreadable version keeps this table from being written, and no other.
+            Err(StorageError::Corrupt { .. }) => Next::Unreadable,
             Err(error) => return Err(error),
-        }
+        };
+        return Ok(Tail { ours, slot, next });
     }
 }
 
 impl Effect {
+    /// The version that the last transaction makes.
+    pub(crate) fn made(&self) -> TableVersion {
+        TableVersion(self.expected.0.saturating_add(self.transactions.len() as u64))
+    }
+
     /// The planned transactions, as an abort stores them.
     pub(crate) fn planned(&self) -> PlannedTransactions {
         PlannedTransactions::Listed(self.transactions.clone())
     }
 
-    /// Looks at the tree.
+    /// Reads the tree and says what became of the effect.
     pub(crate) async fn observe(&self, store: &Store) -> Result<Observation, StorageError> {
         let tail = tail(store, &self.tree, self.expected, &self.planned()).await?;
         match tail.next {
-            Some(found) if found.kind == TransactionKind::Restore(self.expected) => return Ok(Observation::Fenced),
-            Some(found) => return Ok(Observation::Foreign { found: found.uuid }),
-            None => {}
+            Next::Transaction(found) if found.kind == TransactionKind::Restore(self.expected) => {
+                return Ok(Observation::Fenced);
+            }
+            Next::Transaction(found) => return Ok(Observation::Foreign { found: Found::Transaction(found.uuid) }),
+            Next::Unreadable => return Ok(Observation::Foreign { found: Found::Unreadable }),
+            Next::Nothing => {}
         }
         if tail.ours == self.transactions.len() {
             return Ok(Observation::Ours);

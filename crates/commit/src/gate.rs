@@ -1,52 +1,44 @@
 //! The in-process gate of a branch: writers of one process queue here instead of racing for the ticket.
 //!
-//! It saves work, and keeps quick writers from starving a slow one: who has lost rounds prepares the next with the gate held. Whoever holds
-//! it knows that no other attempt of this process is between arm and its end; nothing becomes correct by it. There is one ticket per branch
-//! and version, so one gate per branch stands for the schema's and the tables' as well.
+//! It saves work, and keeps quick writers from starving a slow one: a writer that has lost rounds prepares the next with the gate held. Whoever
+//! holds it knows that no other attempt of this process is between arm and its end. No rule of the protocol depends on it. A branch has one
+//! ticket per version, so one gate per branch covers its schema and its tables as well.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use omnigraph_types::BranchId;
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 
-use crate::committer::Committer;
-
-/// The gate of one branch.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct BranchGate {
-    mutex: Arc<Mutex<()>>,
+/// The gates of a graph's branches.
+#[derive(Debug, Default)]
+pub(crate) struct Gates {
+    by_branch: Mutex<HashMap<BranchId, Arc<tokio::sync::Mutex<()>>>>,
 }
 
-/// Proof that the gate is held.
+/// Proof that the gate of a branch is held.
 #[derive(Debug)]
 pub(crate) struct GateHeld {
+    branch: BranchId,
     _guard: OwnedMutexGuard<()>,
 }
 
-/// The gate of a branch, held from before a round is prepared.
-#[derive(Debug)]
-pub(crate) struct Turn {
-    branch: BranchId,
-    gate: GateHeld,
-}
-
-impl Turn {
-    /// Waits for the gate of a branch; none if the deadline passes first.
-    pub(crate) async fn take(committer: &Committer, branch: BranchId, deadline: Instant) -> Option<Self> {
-        let entered = tokio::time::timeout_at(deadline, committer.gate(branch).enter()).await;
-        entered.ok().map(|gate| Self { branch, gate })
-    }
-
-    /// The gate, if it is this branch's: the name may stand for another one since.
-    pub(crate) fn of(self, branch: BranchId) -> Option<GateHeld> {
-        (self.branch == branch).then_some(self.gate)
+impl Gates {
+    /// Waits for the gate of a branch, in order of arrival; none if the deadline passes first.
+    pub(crate) async fn enter(&self, branch: BranchId, deadline: Instant) -> Option<GateHeld> {
+        let gate = {
+            let mut gates = self.by_branch.lock().unwrap_or_else(PoisonError::into_inner);
+            gates.entry(branch).or_default().clone()
+        };
+        let entered = tokio::time::timeout_at(deadline, gate.lock_owned()).await;
+        entered.ok().map(|guard| GateHeld { branch, _guard: guard })
     }
 }
 
-impl BranchGate {
-    /// Waits in order of arrival.
-    pub(crate) async fn enter(&self) -> GateHeld {
-        GateHeld { _guard: self.mutex.clone().lock_owned().await }
+impl GateHeld {
+    /// The gate, if it is this branch's: the name may mean another branch by now.
+    pub(crate) fn of(self, branch: BranchId) -> Option<Self> {
+        (self.branch == branch).then_some(self)
     }
 }

@@ -1,15 +1,17 @@
-//! How a branch stands: what is pending behind its newest version, and what stands behind its pins. It reads and changes nothing.
+//! The condition of a branch: the intent after its newest version, and the versions after its pins. It reads and changes nothing.
 
 use futures::future::try_join_all;
 use omnigraph_catalog::{Catalog, Chain, Snapshot};
-use omnigraph_types::{Failure, OperationId};
+use omnigraph_types::{Failure, OperationId, WriterName};
 
+use crate::answer::answer;
 use crate::condition::{Looked, TableCondition, look};
 use crate::decide::{Decision, Owner, SlotState, decide};
 use crate::error::CommitError;
-use crate::intent::{Intent, IntentSlot, Unreadable};
+use crate::intent::{Intent, NewerIntent, Unreadable};
+use crate::ticket::IntentSlot;
 
-/// The intent behind the newest version of a branch.
+/// The intent for the version after a branch's newest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IntentCondition {
     /// There is none.
@@ -18,8 +20,8 @@ pub enum IntentCondition {
     Pending {
         /// The operation.
         operation_id: OperationId,
-        /// The kind of writer.
-        writer: String,
+        /// The writer.
+        writer: WriterName,
         /// Who asked for it.
         actor: String,
         /// When it was put, by its owner's clock.
@@ -27,24 +29,26 @@ pub enum IntentCondition {
         /// What a rescuer would do once the owner counts as gone.
         would: Decision,
     },
+    /// An intent that only a newer server knows whole.
+    Newer(NewerIntent),
     /// An object that is no intent.
     Unreadable(Unreadable),
 }
 
-/// How a branch stands.
+/// The condition of a branch.
 #[derive(Debug, Clone)]
 pub struct BranchCondition {
     /// Its newest version.
     pub newest: Snapshot,
-    /// What is pending behind it.
+    /// The intent for the version after it.
     pub intent: IntentCondition,
     /// Its tables, by id.
     pub tables: Vec<TableCondition>,
 }
 
-/// Looks at a branch through a catalog of one's own.
+/// Reads the condition of a branch through a catalog of one's own.
 pub async fn inspect(catalog: &Catalog, chain: &Chain) -> Result<BranchCondition, Failure> {
-    condition(catalog, chain).await.map_err(CommitError::into_failure)
+    answer(condition(catalog, chain).await)
 }
 
 async fn condition(catalog: &Catalog, chain: &Chain) -> Result<BranchCondition, CommitError> {
@@ -52,6 +56,7 @@ async fn condition(catalog: &Catalog, chain: &Chain) -> Result<BranchCondition, 
     let intent = match slot {
         IntentSlot::Empty => IntentCondition::Absent,
         IntentSlot::Held { intent, .. } => pending_condition(catalog, *intent).await?,
+        IntentSlot::Newer(newer) => IntentCondition::Newer(newer),
         IntentSlot::Unreadable(found) => IntentCondition::Unreadable(found),
     };
     Ok(BranchCondition { newest, intent, tables })
@@ -61,7 +66,7 @@ async fn pending_condition(catalog: &Catalog, intent: Intent) -> Result<IntentCo
     let observations = try_join_all(intent.effects.iter().map(|effect| effect.observe(catalog.store()))).await?;
     Ok(IntentCondition::Pending {
         would: decide(SlotState::Free, &observations, Owner::Gone),
-        operation_id: intent.operation_id,
+        operation_id: intent.operation_id(),
         writer: intent.writer,
         actor: intent.actor,
         armed_ms: intent.armed_ms,

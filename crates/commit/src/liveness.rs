@@ -1,14 +1,13 @@
 //! Whether the owner of an intent may still be alive. Politeness only: settling a live owner is safe and costs it one failed request.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use omnigraph_types::{AttemptId, Clock, OperationId};
+use omnigraph_types::{AttemptId, Clock};
 
 use crate::decide::Owner;
 use crate::gate::GateHeld;
-use crate::intent::Intent;
 
 /// Put times remembered for the grace.
 const PUT_TIMES_KEPT: usize = 64;
@@ -19,48 +18,27 @@ const DOUBLINGS_MAX: u32 = 5;
 /// Foreign intents watched at once; one per branch is normal.
 const WATCHED_MAX: usize = 4_096;
 
+/// An intent that another process may own, as it was just read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sighted<'a> {
+    /// Its attempt.
+    pub(crate) attempt_id: AttemptId,
+    /// How often its operation was aborted before.
+    pub(crate) aborts: u32,
+    /// The object's etag.
+    pub(crate) etag: Option<&'a str>,
+}
+
 #[derive(Debug)]
 struct Sighting {
     etag: Option<String>,
     since: Duration,
 }
 
-/// What this process knows of owners.
+/// What this process knows about owners of intents.
 #[derive(Debug, Default)]
 pub(crate) struct Liveness {
     inner: Mutex<Inner>,
-    served: Arc<Served>,
-}
-
-/// Operations that requests of this process are busy with, and how many requests of each.
-#[derive(Debug, Default)]
-struct Served {
-    requests: Mutex<HashMap<OperationId, usize>>,
-}
-
-impl Served {
-    fn lock(&self) -> MutexGuard<'_, HashMap<OperationId, usize>> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// While it lives, an operation is under way in this process.
-#[derive(Debug)]
-pub(crate) struct UnderWay {
-    served: Arc<Served>,
-    operation: OperationId,
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        let mut requests = self.served.lock();
-        if let Some(busy) = requests.get_mut(&self.operation) {
-            *busy -= 1;
-            if *busy == 0 {
-                requests.remove(&self.operation);
-            }
-        }
-    }
 }
 
 #[derive(Debug, Default)]
@@ -73,17 +51,6 @@ struct Inner {
 impl Liveness {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A request, or a task that goes on after it, is busy with an operation.
-    pub(crate) fn serve(&self, operation: OperationId) -> UnderWay {
-        *self.served.lock().entry(operation).or_default() += 1;
-        UnderWay { served: self.served.clone(), operation }
-    }
-
-    /// Whether this process is busy with an operation, armed or not.
-    pub(crate) fn is_served(&self, operation: OperationId) -> bool {
-        self.served.lock().contains_key(&operation)
     }
 
     /// An attempt of this process is about to arm.
@@ -111,41 +78,35 @@ impl Liveness {
     }
 
     /// Called with the branch's gate held: an own attempt met here has given up, because a living one would hold the gate.
-    pub(crate) fn owner(
-        &self,
-        intent: &Intent,
-        etag: Option<&str>,
-        least: Duration,
-        clock: &dyn Clock,
-        _gate: &GateHeld,
-    ) -> Owner {
-        if self.lock().own.contains(&intent.attempt_id) {
+    pub(crate) fn owner(&self, sighted: Sighted<'_>, least: Duration, clock: &dyn Clock, _gate: &GateHeld) -> Owner {
+        if self.lock().own.contains(&sighted.attempt_id) {
             return Owner::Gone;
         }
-        self.sighted(intent, etag, least, clock)
+        self.sighted(sighted, least, clock)
     }
 
-    /// Without the gate: an own attempt is taken for alive, a foreign one for gone when its intent stood unchanged for the grace.
-    pub(crate) fn sighted(&self, intent: &Intent, etag: Option<&str>, least: Duration, clock: &dyn Clock) -> Owner {
+    /// Without the gate: an own attempt counts as alive, a foreign one as gone once its intent has been unchanged for the grace.
+    pub(crate) fn sighted(&self, sighted: Sighted<'_>, least: Duration, clock: &dyn Clock) -> Owner {
+        let Sighted { attempt_id, aborts, etag } = sighted;
         let now = clock.monotonic();
         let mut inner = self.lock();
-        if inner.own.contains(&intent.attempt_id) {
+        if inner.own.contains(&attempt_id) {
             return Owner::MayBeAlive;
         }
         let slowest = inner.put_times.iter().max().copied().unwrap_or_default();
-        let grace = least.max(slowest * PUT_TIME_FACTOR) * 2_u32.pow(intent.aborts.min(DOUBLINGS_MAX));
-        if inner.watched.len() >= WATCHED_MAX && !inner.watched.contains_key(&intent.attempt_id) {
+        let grace = least.max(slowest * PUT_TIME_FACTOR) * 2_u32.pow(aborts.min(DOUBLINGS_MAX));
+        if inner.watched.len() >= WATCHED_MAX && !inner.watched.contains_key(&attempt_id) {
             inner.watched.clear();
         }
         let fresh = Sighting { etag: etag.map(str::to_owned), since: now };
-        let seen = inner.watched.entry(intent.attempt_id).or_insert(fresh);
+        let seen = inner.watched.entry(attempt_id).or_insert(fresh);
         if seen.etag.as_deref() != etag {
             *seen = Sighting { etag: etag.map(str::to_owned), since: now };
         }
         if now.saturating_sub(seen.since) >= grace { Owner::Gone } else { Owner::MayBeAlive }
     }
 
-    /// Nothing is pending there any more.
+    /// The attempt's intent is settled.
     pub(crate) fn forget(&self, attempt: AttemptId) {
         self.lock().watched.remove(&attempt);
     }

@@ -1,12 +1,14 @@
-//! What became of an operation, told from what is stored.
+//! What became of an operation, read from what is stored.
 
-use omnigraph_catalog::{CatalogError, CommitRow, OperationRow, PublicationKind};
+use omnigraph_catalog::{CatalogError, CommitRow, PublicationKind};
 use omnigraph_types::{BranchName, OperationId};
 
-use crate::committer::Committer;
+use crate::context::Context;
 use crate::decide::Owner;
 use crate::error::{CommitError, repair_command};
-use crate::intent::{self, IntentSlot};
+use crate::liveness::Sighted;
+use crate::receipt::{self, Recorded};
+use crate::ticket::{self, IntentSlot};
 
 /// What became of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,75 +33,80 @@ pub enum OperationState {
     },
 }
 
-/// What rows of an operation say if it is done.
-async fn done(committer: &Committer, rows: &[OperationRow]) -> Result<Option<OperationState>, CommitError> {
-    let Some(row) = rows.iter().rev().find(|row| row.kind != PublicationKind::Abort) else { return Ok(None) };
-    Ok(Some(match row.commit_id {
-        Some(commit) => OperationState::Committed(Box::new(committer.catalog().commit(commit).await?)),
+/// What is recorded of an operation, if it is done.
+async fn done(context: &Context, recorded: Option<&Recorded>) -> Result<Option<OperationState>, CommitError> {
+    let Some(row) = recorded.and_then(Recorded::done) else { return Ok(None) };
+    Ok(Some(match row.commit_id() {
+        Some(_) => OperationState::Committed(Box::new(receipt::commit_of(context, row).await?)),
         None => OperationState::Done(row.kind),
     }))
 }
 
-/// The same of branches that bore the name and are gone.
+/// The same on branches that bore the name and are gone.
 async fn on_removed(
-    committer: &Committer,
+    context: &Context,
     branch: &BranchName,
     id: OperationId,
 ) -> Result<Option<OperationState>, CommitError> {
-    let Some(last) = committer.catalog().removed_with(branch, id).await? else { return Ok(None) };
-    done(committer, &committer.catalog().operation_rows(&last, id).await?).await
+    done(context, receipt::recorded_on_removed(context, branch, id).await?.as_ref()).await
 }
 
-/// Reads the newest version, and the one intent that may be pending behind it.
+/// Reads the newest version, and the one intent that may be pending after it.
 pub(crate) async fn state(
-    committer: &Committer,
+    context: &Context,
     branch: &BranchName,
     id: OperationId,
 ) -> Result<OperationState, CommitError> {
-    let catalog = committer.catalog();
+    let catalog = context.catalog();
     let newest = match catalog.newest(branch).await {
         Ok(newest) => newest,
         Err(CatalogError::BranchNotFound(_)) => {
-            let found = on_removed(committer, branch, id).await?;
+            let found = on_removed(context, branch, id).await?;
             return found.ok_or_else(|| CatalogError::BranchNotFound(branch.clone()).into());
         }
         Err(error) => return Err(error.into()),
     };
-    let rows = catalog.operation_rows(&newest, id).await?;
-    if let Some(state) = done(committer, &rows).await? {
+    let recorded = receipt::recorded(context, &newest, id).await?;
+    if let Some(state) = done(context, Some(&recorded)).await? {
         return Ok(state);
     }
-    if let Some(state) = on_removed(committer, branch, id).await? {
+    if let Some(state) = on_removed(context, branch, id).await? {
         return Ok(state);
     }
     let version = newest.version().next();
-    match intent::read(catalog, newest.branch_id(), version).await? {
-        IntentSlot::Held { intent, etag } if intent.operation_id == id => {
-            let least = committer.limits().recovery_grace();
-            let owner = committer.liveness().sighted(&intent, etag.as_deref(), least, committer.clock());
-            return Ok(match owner {
+    match ticket::read(catalog, newest.branch_id(), version).await? {
+        IntentSlot::Held { intent, etag } if intent.is_for(id) => {
+            let sighted = Sighted { attempt_id: intent.attempt_id(), aborts: intent.aborts, etag: etag.as_deref() };
+            let least = context.limits().recovery_grace();
+            return Ok(match context.liveness().sighted(sighted, least, context.clock()) {
                 Owner::MayBeAlive => OperationState::InProgress,
                 Owner::Gone => OperationState::InDoubt {
-                    reason: format!("its intent for version {version} stands unchanged: the next write settles it"),
+                    reason: format!("its intent for version {version} has not changed: the next write settles it"),
                 },
+            });
+        }
+        IntentSlot::Newer(_) => {
+            return Ok(OperationState::InDoubt {
+                reason: format!(
+                    "the intent of version {version} may belong to it, and only a newer server knows its kind: upgrade this server"
+                ),
             });
         }
         IntentSlot::Unreadable(_) => {
             return Ok(OperationState::InDoubt {
                 reason: format!(
-                    "the intent of version {version} cannot be read, and may be its: `{}` shows and mends it",
-                    repair_command(committer.graph_name(), branch)
+                    "the intent of version {version} cannot be read, and may belong to it: `{}` shows and aborts it",
+                    repair_command(context.graph_name(), branch)
                 ),
             });
         }
         IntentSlot::Held { .. } | IntentSlot::Empty => {}
     }
-    if committer.liveness().is_served(id) {
+    if context.requests().are_in_progress(id) {
         return Ok(OperationState::InProgress);
     }
-    let aborted = rows.into_iter().rev().find(|row| row.kind == PublicationKind::Abort);
-    Ok(match aborted {
-        Some(row) => OperationState::RolledBack { reason: row.reason.unwrap_or_default() },
+    Ok(match recorded.aborted() {
+        Some(row) => OperationState::RolledBack { reason: row.reason().unwrap_or_default().to_owned() },
         None => OperationState::Unknown,
     })
 }

@@ -7,7 +7,7 @@ use omnigraph_catalog::Snapshot;
 use omnigraph_storage::{CommitOutcome, StagedChange, StorageError, Store, Table};
 use omnigraph_types::TableId;
 
-use crate::write::{Attempt, Staged};
+use crate::change_set::{Attempt, Staged};
 
 /// A table to stage on.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Place {
     /// Completes a change that was staged on `table()`: as an effect to be made, or by committing it to the attempt's own tree.
     pub async fn stage(self, change: StagedChange) -> Result<Staged, StorageError> {
         match self.ownership {
-            Ownership::Branch => Ok(Staged::Effect { base: self.table, change: Box::new(change) }),
+            Ownership::Branch => Ok(Staged::effect(self.table, change)),
             Ownership::Attempt => match self.store.commit_exact(&self.table, &change).await? {
                 CommitOutcome::Committed(table) => Ok(Staged::Private(table)),
                 CommitOutcome::Occupied { by } => Err(StorageError::Corrupt {

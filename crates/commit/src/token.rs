@@ -3,24 +3,50 @@
 use std::collections::BTreeMap;
 
 use omnigraph_catalog::{Precondition, State};
-use omnigraph_types::{BranchId, GraphVersion, TableId, TableVersion, TreeId};
-use serde::{Deserialize, Serialize};
+use omnigraph_types::{BranchId, CommitId, ReadSetMember, TableId, TableVersion, TreeId};
 
 /// One table of a token.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Member {
-    type_name: String,
-    tree: Option<TreeId>,
-    version: TableVersion,
-    content_version: GraphVersion,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Member {
+    pub(crate) type_name: String,
+    pub(crate) tree: Option<TreeId>,
+    pub(crate) version: TableVersion,
+    pub(crate) content_commit: CommitId,
+}
+
+/// What a write reads, or writes, of the version that it is prepared on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadSet {
+    /// Tables, empty ones too.
+    pub tables: Vec<TableId>,
+    /// The head.
+    pub head: HeadRead,
+}
+
+/// Whether a write rests on the branch's head.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HeadRead {
+    /// No: it fits any head under which its tables are as captured.
+    #[default]
+    No,
+    /// Yes, like a merge or a change of the schema.
+    Yes,
+}
+
+impl ReadSet {
+    /// Tables alone.
+    pub fn of_tables(tables: Vec<TableId>) -> Self {
+        Self { tables, head: HeadRead::No }
+    }
 }
 
 /// What a prepared write rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
-    branch_id: BranchId,
-    schema_hash: String,
-    tables: BTreeMap<TableId, Member>,
+    pub(crate) branch_id: BranchId,
+    pub(crate) schema_hash: String,
+    pub(crate) head: Option<CommitId>,
+    pub(crate) tables: BTreeMap<TableId, Member>,
 }
 
 /// What a token finds in a newer state.
@@ -38,8 +64,8 @@ pub enum TokenCheck {
 /// The first member that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenMismatch {
-    /// `branch`, `schema` or `table:<Type>`.
-    pub member: String,
+    /// What changed.
+    pub member: ReadSetMember,
     /// As captured.
     pub expected: String,
     /// As it is now.
@@ -47,44 +73,51 @@ pub struct TokenMismatch {
 }
 
 impl Token {
-    /// Captures the named tables, empty ones too, with branch and schema.
-    pub fn capture(state: &State, tables: &[TableId]) -> Self {
+    /// Captures what is read, with branch and schema.
+    pub fn capture(state: &State, read: &ReadSet) -> Self {
         let member = |id: &TableId| {
             let row = state.tables.get(id)?;
             let member = Member {
                 type_name: row.type_name.clone(),
                 tree: row.tree,
                 version: row.version,
-                content_version: row.content_version,
+                content_commit: row.content_commit,
             };
             Some((*id, member))
         };
         Self {
             branch_id: state.branch_id,
             schema_hash: state.schema_hash.clone(),
-            tables: tables.iter().filter_map(member).collect(),
+            head: match read.head {
+                HeadRead::No => None,
+                HeadRead::Yes => Some(state.head),
+            },
+            tables: read.tables.iter().filter_map(member).collect(),
         }
     }
 
     /// Compares with a newer state.
     pub fn compare(&self, state: &State) -> TokenCheck {
-        let changed = |member: String, expected: String, actual: String| {
+        let changed = |member: ReadSetMember, expected: String, actual: String| {
             TokenCheck::Changed(TokenMismatch { member, expected, actual })
         };
         if self.branch_id != state.branch_id {
-            return changed("branch".to_owned(), self.branch_id.to_string(), state.branch_id.to_string());
+            return changed(ReadSetMember::Branch, self.branch_id.to_string(), state.branch_id.to_string());
         }
         if self.schema_hash != state.schema_hash {
-            return changed("schema".to_owned(), self.schema_hash.clone(), state.schema_hash.clone());
+            return changed(ReadSetMember::Schema, self.schema_hash.clone(), state.schema_hash.clone());
+        }
+        if let Some(head) = self.head.filter(|head| *head != state.head) {
+            return changed(ReadSetMember::Head, head.to_string(), state.head.to_string());
         }
         let mut check = TokenCheck::Equal;
         for (id, member) in &self.tables {
-            let name = format!("table:{}", member.type_name);
+            let name = ReadSetMember::Table(member.type_name.clone());
             let Some(row) = state.tables.get(id) else {
-                return changed(name, version_text(member.content_version), "no such table".to_owned());
+                return changed(name, content_text(member.content_commit), "no such table".to_owned());
             };
-            if row.content_version != member.content_version {
-                return changed(name, version_text(member.content_version), version_text(row.content_version));
+            if row.content_commit != member.content_commit {
+                return changed(name, content_text(member.content_commit), content_text(row.content_commit));
             }
             if (row.tree, row.version) != (member.tree, member.version) {
                 check = TokenCheck::PinsMoved;
@@ -101,10 +134,11 @@ impl Token {
             version: member.version,
         };
         let schema = Precondition::SchemaIs(self.schema_hash.clone());
-        std::iter::once(schema).chain(self.tables.iter().map(pin)).collect()
+        let head = self.head.map(Precondition::ExactHead);
+        std::iter::once(schema).chain(head).chain(self.tables.iter().map(pin)).collect()
     }
 }
 
-fn version_text(version: GraphVersion) -> String {
-    format!("rows of graph version {version}")
+fn content_text(commit: CommitId) -> String {
+    format!("rows of commit {commit}")
 }

@@ -7,13 +7,14 @@ use std::time::Instant;
 
 use arrow::array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{Field, Schema, SchemaRef};
-use omnigraph_engine::{
-    CreateGraph, Durability, Engine, EngineOptions, Graph, LoadMode, LoadRequest, OnConflict, ValidateOnly,
-};
+use omnigraph_engine::{Caller, Durability, Engine, EngineOptions, Graph};
 use omnigraph_storage::{
     CommitOutcome, FileWriterOptions, ObjectPath, StagedChange, Store, StoreOptions, TransactionMark,
 };
-use omnigraph_types::{AttemptId, BranchName, Clock, Limits, OperationId, SystemClock};
+use omnigraph_types::{
+    AttemptId, BranchName, Clock, CreateGraph, Limits, LoadMode, LoadRequest, OperationId, SystemClock, WriteMode,
+    WriteOptions,
+};
 
 const SCHEMA: &str = "
 node Item { k: String @key a: I64 b: F64 c: String d: I32 }
@@ -43,9 +44,9 @@ async fn main() -> Result<(), Failed> {
         name: "speed".parse()?,
         schema_source: SCHEMA.to_owned(),
         operation_id: None,
-        actor: "example".to_owned(),
+        mode: WriteMode::Commit,
     };
-    engine.create_graph(request).await?;
+    engine.run(&caller(), request).await?;
     let graph = engine.graph(&"speed".parse()?).await?;
     timed("load into an empty type", rows, load(&graph, LoadMode::Append, "Item", &items)).await?;
     drop(items);
@@ -92,19 +93,13 @@ async fn bare(root: &str, batches: &[RecordBatch], rows: usize) -> Result<(), Fa
     .await
 }
 
+fn caller() -> Caller {
+    Caller::new("example")
+}
+
 async fn load(graph: &Graph, mode: LoadMode, type_name: &str, batches: &[RecordBatch]) -> Result<(), Failed> {
-    let mut load = graph
-        .begin_load(LoadRequest {
-            branch: BranchName::Main,
-            mode,
-            operation_id: None,
-            expected_head: None,
-            on_conflict: OnConflict::ByKind,
-            validate_only: ValidateOnly::No,
-            actor: "example".to_owned(),
-            deadline: None,
-        })
-        .await?;
+    let request = LoadRequest { branch: BranchName::Main, mode, options: WriteOptions::default() };
+    let mut load = graph.run(&caller(), request).await?;
     let schema = batches.first().ok_or("no rows")?.schema();
     let mut stream = load.accept_schema(type_name, &schema).await?;
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! The crate's one error, and what a client is told.
+//! The crate's one error, and the failure that a client gets for it.
 //!
 //! Invariant: a `Failure` made here names the type, the column or property, the value and the row where they are known, and no store path.
 
@@ -6,10 +6,13 @@ use std::io;
 
 use arrow::error::ArrowError;
 use omnigraph_catalog::CatalogError;
+use omnigraph_columns::ColumnsError;
+use omnigraph_commit::FailPointsError;
 use omnigraph_lang::LangError;
+use omnigraph_lang::clip;
 use omnigraph_query::QueryError;
 use omnigraph_storage::StorageError;
-use omnigraph_types::{BranchName, Failure, Problem, Resource, Violation};
+use omnigraph_types::{BranchName, Effect, Failure, GraphName, Problem, ReadSetMember, Resource, Violation};
 use thiserror::Error;
 use tokio::task::JoinError;
 
@@ -18,7 +21,7 @@ pub(crate) type Result<T, E = EngineError> = std::result::Result<T, E>;
 
 /// Why an operation failed.
 #[derive(Debug, Error)]
-pub(crate) enum EngineError {
+pub enum EngineError {
     /// A text is not accepted.
     #[error(transparent)]
     Lang(#[from] LangError),
@@ -31,6 +34,9 @@ pub(crate) enum EngineError {
     /// A query failed.
     #[error(transparent)]
     Query(#[from] QueryError),
+    /// A column disagrees with the schema it was made for.
+    #[error(transparent)]
+    Columns(ColumnsError),
     /// The write protocol refused, with everything a client needs.
     #[error("{0}")]
     Refused(Box<Failure>),
@@ -116,6 +122,31 @@ pub(crate) enum EngineError {
         /// What is wrong and the way out.
         reason: String,
     },
+    /// A type has no such column.
+    #[error("{type_name} has no column {column:?}")]
+    ColumnNotFound {
+        /// The type.
+        type_name: String,
+        /// The name in the request.
+        column: String,
+        /// The columns there are.
+        defined: Vec<String>,
+    },
+    /// The branch `main` cannot be deleted.
+    #[error("the branch main cannot be deleted")]
+    MainDeleted,
+    /// A graph is deleted only by a request that repeats its name.
+    #[error("the deletion of graph {name} is not confirmed")]
+    NotConfirmed {
+        /// The graph.
+        name: GraphName,
+    },
+    /// The deadline passed while an operation read.
+    #[error("the deadline passed")]
+    ReadDeadline,
+    /// `OMNIGRAPH_FAILPOINTS` cannot be used.
+    #[error(transparent)]
+    FailPoints(#[from] FailPointsError),
     /// Something the program does not do yet.
     #[error("{feature} is not supported")]
     Unimplemented {
@@ -128,12 +159,26 @@ pub(crate) enum EngineError {
         /// The branch.
         branch: BranchName,
         /// What changed.
-        member: String,
+        member: ReadSetMember,
         /// What was captured.
         expected: String,
-        /// What is there now.
+        /// The current value.
         actual: String,
     },
+}
+
+impl From<ColumnsError> for EngineError {
+    fn from(error: ColumnsError) -> Self {
+        match error {
+            ColumnsError::BlobStored { type_name, property } => {
+                Self::Unimplemented { feature: format!("storage of Blob properties ({type_name}.{property})") }
+            }
+            ColumnsError::ColumnType { .. }
+            | ColumnsError::ValueType { .. }
+            | ColumnsError::Key(_)
+            | ColumnsError::Arrow(_) => Self::Columns(error),
+        }
+    }
 }
 
 impl From<Failure> for EngineError {
@@ -162,9 +207,9 @@ impl EngineError {
                     "the server's disk for spilled data cannot be written or read: free space there, then resend";
                 Failure::new(Problem::StorageUnavailable, message).with_source(self)
             }
-            Self::Arrow { .. } | Self::Task(_) | Self::Defect(_) => {
+            Self::Columns(_) | Self::Arrow { .. } | Self::Task(_) | Self::Defect(_) => {
                 Failure::new(Problem::Internal, format!("a defect of the server: {self}"))
-                    .with_effect(omnigraph_types::Effect::None)
+                    .with_effect(Effect::None)
                     .with_source(self)
             }
             Self::LoadInvalid { type_name, row, column, reason } => {
@@ -188,6 +233,26 @@ impl EngineError {
             }
             Self::InvalidRequest { field, reason } => {
                 Failure::new(Problem::InvalidRequest { field: field.to_owned() }, reason)
+            }
+            Self::ColumnNotFound { type_name, column, defined } => {
+                let message = format!("{type_name} has no column {}; it has: {}", quote(&column), list(&defined));
+                Failure::new(Problem::InvalidRequest { field: "columns".to_owned() }, message)
+            }
+            Self::MainDeleted => {
+                let message = "main is the branch that every graph has: delete the graph instead";
+                Failure::new(Problem::InvalidRequest { field: "branch".to_owned() }, message)
+            }
+            Self::NotConfirmed { name } => {
+                let message = format!("deleting a graph needs its name once more, {name}, as a confirmation");
+                Failure::new(Problem::InvalidRequest { field: "confirm".to_owned() }, message)
+            }
+            Self::ReadDeadline => {
+                let message = "the deadline passed before the read was complete: allow more time";
+                Failure::new(Problem::DeadlineExceeded, message).with_effect(Effect::None)
+            }
+            Self::FailPoints(error) => {
+                let problem = Problem::InvalidRequest { field: "OMNIGRAPH_FAILPOINTS".to_owned() };
+                Failure::new(problem, error.to_string())
             }
             Self::Unimplemented { feature } => {
                 let message = format!("{feature} is not supported by this version");
@@ -226,20 +291,9 @@ fn describe_conflict(type_name: &str, ids: &[String], total: u64, source_row: Op
     format!("{type_name}{first}{place}{rest} exist already: load with mode merge to replace them, or leave them out")
 }
 
-/// Characters of a client's text that a message quotes.
-const QUOTE_CHARS_MAX: usize = 80;
-
 /// A client's text in quotes, cut where it is long.
 pub(crate) fn quote(text: &str) -> String {
     format!("{:?}", clip(text))
-}
-
-/// A client's text, cut where it is long.
-pub(crate) fn clip(text: &str) -> String {
-    match text.char_indices().nth(QUOTE_CHARS_MAX) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
-    }
 }
 
 /// Names that a message lists.
@@ -252,5 +306,44 @@ pub(crate) fn list<T: AsRef<str>>(names: &[T]) -> String {
         0 if shown.is_empty() => "none".to_owned(),
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// Whether a failure says that the graph it was asked of does not exist (any more).
+pub(crate) fn is_graph_gone(failure: &Failure) -> bool {
+    matches!(failure.problem, Problem::NotFound { resource: Resource::Graph, .. })
+}
+
+/// Whether stored data is damaged or foreign, so that no other try will read it.
+pub(crate) fn is_damaged(failure: &Failure) -> bool {
+    match failure.problem {
+        Problem::Corrupt { .. } | Problem::InvariantViolation { .. } | Problem::StorageFormat { .. } => true,
+        Problem::ReadSetChanged { .. }
+        | Problem::CommitContention { .. }
+        | Problem::HeadMismatch { .. }
+        | Problem::RecoveryRequired { .. }
+        | Problem::KeyConflict { .. }
+        | Problem::ConstraintViolation { .. }
+        | Problem::MergeConflicts { .. }
+        | Problem::QueryInvalid { .. }
+        | Problem::SchemaInvalid { .. }
+        | Problem::SchemaUnsupported { .. }
+        | Problem::LiveBranches { .. }
+        | Problem::ResourceLimit { .. }
+        | Problem::NotFound { .. }
+        | Problem::AlreadyExists { .. }
+        | Problem::InvalidRequest { .. }
+        | Problem::ParamInvalid { .. }
+        | Problem::LoadInvalid { .. }
+        | Problem::OperationIdReused { .. }
+        | Problem::OperationRolledBack { .. }
+        | Problem::TableOccupied { .. }
+        | Problem::Unimplemented { .. }
+        | Problem::Unauthenticated
+        | Problem::PermissionDenied { .. }
+        | Problem::StorageUnavailable
+        | Problem::DeadlineExceeded
+        | Problem::Cancelled
+        | Problem::Internal => false,
     }
 }

@@ -2,31 +2,39 @@
 // A `Failure` is made once per failed request; its size matters less than its being plain data.
 #![allow(clippy::result_large_err)]
 
-mod branches;
+mod caller;
 mod check;
-mod deletion;
+mod context;
+mod describe;
+mod digest;
 mod engine;
 mod error;
+mod execute;
+mod failpoints;
 mod graph;
+mod graph_context;
+mod graph_info;
 mod load;
-mod recovery;
-mod repair;
+mod open_graphs;
+mod operations;
 mod schema;
 mod snapshot;
+mod transactions;
 
-pub use branches::{BranchInfo, BranchReceipt, CreateBranch, DeleteBranch};
-pub use check::{
-    CheckFinding, CheckKind, CheckPart, CheckSeverity, CheckStream, CheckSummary, FileAge, UnnamedFiles, UnnamedKind,
-};
-pub use deletion::DeleteGraph;
-pub use engine::{CreateGraph, Engine, EngineOptions, GraphInfo};
-pub use graph::{CommitInfo, Graph, OperationState, ReadAt, TypeCounts};
-pub use load::{Load, LoadMode, LoadOutcome, LoadReceipt, LoadRequest, OnConflict, TypeStream, ValidateOnly};
+pub use caller::Caller;
+pub use context::EngineOptions;
+pub use engine::Engine;
+pub use execute::{Access, Execute, Target};
+pub use failpoints::fail_points;
+pub use graph::Graph;
+pub use load::{Load, TypeStream};
 pub use omnigraph_catalog::STORAGE_FORMAT;
 pub use omnigraph_commit::SettleReport;
 pub use omnigraph_storage::{Durability, StoreHook};
-pub use recovery::{BranchSettled, RecoveredTable, RecoveryInfo, RecoveryOutcome};
-pub use repair::{
-    Confirmation, Damage, FoundTransaction, RepairReport, RepairRequest, RepairState, TableToRepair, UnreadableIntent,
+pub use open_graphs::{GraphHandle, OpenGraphs};
+pub use operations::{
+    BranchSettled, CheckGraph, CheckStream, GetBranch, GetCommit, GetGraph, GetOperation, GetSchema, GraphCreated,
+    ListBranches, ListCommits, ListGraphs, ListRecoveries, PinCommit, QueryStream, Recover, Scan, ScanColumns,
+    SettleAll,
 };
-pub use snapshot::{BatchStream, ColumnInfo, ColumnType, GraphSnapshot, QueryRequest, QueryStream, TypeInfo, TypeKind};
+pub use snapshot::{BatchStream, GraphSnapshot};

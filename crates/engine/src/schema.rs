@@ -1,59 +1,19 @@
 //! A graph's schema, prepared once for all operations: Arrow schemas, compiled checks, column positions.
-//!
-//! Invariant: column 0 of every table is `id`; `src` and `dst` follow on edges; then the properties in schema order.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
-use arrow::datatypes::{DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
+use arrow::datatypes::SchemaRef;
+use omnigraph_columns::mapping::{DST, ID, SRC, table_schema};
 use omnigraph_lang::LangError;
-use omnigraph_lang::schema::{
-    Cardinality, Member, PropertyType, Range, Scalar, Schema, TypeDef, TypeKind, compile_check,
-};
+use omnigraph_lang::schema::{Cardinality, Member, Range, Schema, TypeDef, TypeKind, compile_check};
 use omnigraph_types::TableId;
 use regex::Regex;
 
 use crate::error::{EngineError, Result};
 
-/// Position of `id`.
-pub(crate) const ID: usize = 0;
-/// Position of `src` on edges.
-pub(crate) const SRC: usize = 1;
-/// Position of `dst` on edges.
-pub(crate) const DST: usize = 2;
 /// Schemas kept at once. Each graph has one in force, so this is the number of graphs that stay warm.
 const CACHED_SCHEMAS_MAX: usize = 256;
-
-/// The zone of every timestamp.
-const UTC: &str = "UTC";
-
-/// The Arrow type of a scalar.
-fn scalar_type(scalar: Scalar) -> DataType {
-    match scalar {
-        Scalar::String => DataType::Utf8,
-        Scalar::Bool => DataType::Boolean,
-        Scalar::I32 => DataType::Int32,
-        Scalar::I64 => DataType::Int64,
-        Scalar::U32 => DataType::UInt32,
-        Scalar::U64 => DataType::UInt64,
-        Scalar::F32 => DataType::Float32,
-        Scalar::F64 => DataType::Float64,
-        Scalar::Date => DataType::Date32,
-        Scalar::DateTime => DataType::Timestamp(TimeUnit::Millisecond, Some(UTC.into())),
-    }
-}
-
-/// The Arrow type of a property; `None` for a Blob, whose storage is its own.
-fn property_type(ty: &PropertyType) -> Option<DataType> {
-    let item = |scalar| Arc::new(Field::new("item", scalar_type(scalar), true));
-    Some(match ty {
-        PropertyType::Scalar(scalar) => scalar_type(*scalar),
-        PropertyType::Enum(_) => DataType::Utf8,
-        PropertyType::List(scalar) => DataType::List(item(*scalar)),
-        PropertyType::Vector(length) => DataType::FixedSizeList(item(Scalar::F32), i32::try_from(*length).ok()?),
-        PropertyType::Blob => return None,
-    })
-}
 
 /// A check of one column.
 #[derive(Debug, Clone)]
@@ -129,7 +89,7 @@ impl TypePlan {
         };
         let range = |range: &Range| Ok(ColumnRange { column: position(range.property)?, range: *range });
         Ok(Self {
-            arrow: arrow_schema(def)?,
+            arrow: table_schema(def)?,
             checks: def.checks.iter().map(check).collect::<Result<_>>()?,
             ranges: def.ranges.iter().map(range).collect::<Result<_>>()?,
             key: def.key.as_ref().map(members).transpose()?.unwrap_or_default(),
@@ -163,18 +123,6 @@ impl TypePlan {
     pub(crate) fn is_keyed(&self) -> bool {
         !self.key.is_empty()
     }
-}
-
-fn arrow_schema(def: &TypeDef) -> Result<SchemaRef> {
-    let fixed: &[&str] = if def.is_edge() { &["id", "src", "dst"] } else { &["id"] };
-    let mut fields: Vec<Field> = fixed.iter().map(|name| Field::new(*name, DataType::Utf8, false)).collect();
-    for property in &def.properties {
-        let ty = property_type(&property.ty).ok_or_else(|| EngineError::Unimplemented {
-            feature: format!("storage of Blob properties ({}.{})", def.name, property.name),
-        })?;
-        fields.push(Field::new(&property.name, ty, property.nullability.is_nullable()));
-    }
-    Ok(Arc::new(ArrowSchema::new(fields)))
 }
 
 /// A graph's schema, prepared.

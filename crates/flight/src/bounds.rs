@@ -1,6 +1,6 @@
-//! How many bytes a message would take in memory, told before they are taken.
+//! How many bytes a message would take in memory, measured before they are taken.
 //!
-//! Compressed buffers announce their size, but the lz4 decoder does not hold itself to it; dictionaries, views and run ends grow by any
+//! Compressed buffers announce their size, but the lz4 decoder may write more; dictionaries, views and run ends grow by any
 //! factor when they are cast to plain columns. Both are measured first, so that a message of a few bytes cannot take the server's memory.
 
 use std::io::Read;

@@ -13,23 +13,22 @@ use arrow_ipc::writer::{CompressionContext, DictionaryTracker, IpcDataGenerator,
 use futures::{Stream, StreamExt, stream};
 use omnigraph_engine::BatchStream;
 use omnigraph_types::Failure;
-use tonic::Status;
 
-use crate::{FlightFault, refuse};
+use crate::FlightFault;
 
-/// Bytes of the largest message sent, but for single rows that are larger. Clients decode at most 4 MiB unless they are told otherwise.
+/// Bytes of the largest message sent, but for single rows that are larger. Clients decode at most 4 MiB by default.
 const MESSAGE_BYTES_MAX: usize = 3 * 1024 * 1024;
 
 /// The stream of messages of a stream of batches: the schema first, also if there are no rows.
 pub(crate) fn messages(
     schema: &SchemaRef,
     batches: BatchStream,
-) -> impl Stream<Item = Result<FlightData, Status>> + use<> {
+) -> impl Stream<Item = Result<FlightData, Failure>> + use<> {
     let mut ipc = Ipc::new();
     let first = ipc.encode_schema(schema);
     let encoder = Encoder { batches, pieces: VecDeque::new(), ready: VecDeque::new(), ipc };
     let rest = stream::try_unfold(encoder, |mut encoder| async move {
-        let message = encoder.next().await.map_err(refuse)?;
+        let message = encoder.next().await?;
         Ok(message.map(|message| (message, encoder)))
     });
     stream::iter([Ok(first)]).chain(rest)

@@ -1,46 +1,20 @@
-//! What can be wrong with a Flight call before and besides what the engine finds, and the one way out of a handler with a failure.
-
-use std::error::Error as StdError;
+//! What can be wrong with a Flight call before and besides what the engine finds.
 
 use arrow::error::ArrowError;
 use omnigraph_types::{Effect, Failure, Problem};
 use thiserror::Error;
-use tonic::{Code, Status};
-use tracing::{debug, error, warn};
-
-use crate::BodyState;
 
 /// A fault of a Flight call.
 #[derive(Debug, Error)]
 pub enum FlightFault {
-    /// The transport in front of the service does not watch request bodies.
-    #[error(
-        "the service runs without the server's transport layers, which alone can tell a whole request from a broken one"
-    )]
-    Unwatched,
-    /// The request body ended before the client said so.
-    #[error("the stream of the request was broken off before its end; nothing of it was stored: send it again")]
-    Broken,
     /// The stream ended without the mark that its client had announced.
     #[error(
-        "the stream ended after {rows} rows without the message that marks its end, as x-omnigraph-end asks; nothing of it was stored: \
+        "the stream ended after {rows} rows without the message that marks its end, which x-omnigraph-end requires; nothing of it was stored: \
          send it again, and last a message whose app_metadata is `end`"
     )]
     NoEndMark {
         /// Rows that came.
         rows: u64,
-    },
-    /// A message is too long.
-    #[error(
-        "a message of {asked} bytes is longer than {name} = {limit}: send smaller messages, or have the operator raise the limit"
-    )]
-    MessageTooLarge {
-        /// The limit's name.
-        name: &'static str,
-        /// Bytes allowed.
-        limit: u64,
-        /// Bytes that it has.
-        asked: u64,
     },
     /// A message holds more once it is decoded than the server keeps of one message.
     #[error("a message holds {asked} bytes once decoded, of {limit} that one message may: send smaller batches")]
@@ -49,14 +23,6 @@ pub enum FlightFault {
         limit: u64,
         /// Bytes that it has at least.
         asked: u64,
-    },
-    /// The client was silent for too long.
-    #[error(
-        "the client sent nothing for stream_idle_timeout_ms = {timeout_ms}; nothing was stored: send the stream again without pauses"
-    )]
-    Idle {
-        /// The bound.
-        timeout_ms: u64,
     },
     /// DoPut or GetFlightInfo without a descriptor, or with an empty one.
     #[error("the first message has no flight descriptor: give a path [graph, branch, type], or a cmd")]
@@ -67,7 +33,7 @@ pub enum FlightFault {
         /// How many it has.
         parts: usize,
     },
-    /// A path without the header that tells the mode.
+    /// A path without the header that names the mode.
     #[error(
         "the call header x-omnigraph-mode is missing: set it to append (ids must be new), merge (replace rows whose ids exist) or \
          overwrite (replace all rows of the type)"
@@ -114,34 +80,24 @@ pub enum FlightFault {
         type_name: String,
         /// Rows before it.
         rows: u64,
-        /// What the decoder says.
+        /// The decoder's message.
         reason: String,
     },
     /// A batch that cannot be encoded.
     #[error("a batch cannot be encoded as Arrow IPC")]
     Encode(#[source] ArrowError),
-    /// Something that is not offered.
-    #[error("{feature} is not offered: {instead}")]
-    NotOffered {
-        /// What was asked for.
-        feature: &'static str,
-        /// What to do instead.
-        instead: &'static str,
-    },
 }
 
 impl FlightFault {
-    /// The fault as the failure that is told to the client.
+    /// The fault as the failure that the client receives.
     pub fn failure(self) -> Failure {
         let message = self.to_string();
         let problem = match &self {
-            Self::Unwatched | Self::Encode(_) => Problem::Internal,
-            Self::Broken | Self::NoEndMark { .. } => {
-                return Failure::new(Problem::Cancelled, message).with_effect(Effect::None);
+            Self::Encode(_) => Problem::Internal,
+            Self::NoEndMark { .. } => Problem::Cancelled,
+            Self::DecodedTooLarge { limit, asked } => {
+                Problem::ResourceLimit { limit: "decoded_message_bytes_max".to_owned(), value: *limit, asked: *asked }
             }
-            Self::Idle { .. } => return Failure::new(Problem::DeadlineExceeded, message).with_effect(Effect::None),
-            Self::MessageTooLarge { name, limit, asked } => limit_problem(name, *limit, *asked),
-            Self::DecodedTooLarge { limit, asked } => limit_problem("decoded_message_bytes_max", *limit, *asked),
             Self::NoDescriptor => invalid("descriptor"),
             Self::BadPath { .. } => invalid("descriptor.path"),
             Self::MissingMode => invalid("x-omnigraph-mode"),
@@ -150,8 +106,8 @@ impl FlightFault {
             Self::SecondSchema { type_name, rows } | Self::Undecodable { type_name, rows, .. } => {
                 load_invalid(type_name, Some(rows + 1))
             }
-            Self::NotOffered { feature, .. } => Problem::Unimplemented { feature: (*feature).to_owned() },
         };
+        // Each of them ends the call before anything can have been stored.
         let failure = Failure::new(problem, message).with_effect(Effect::None);
         if matches!(self, Self::Encode(_)) { failure.with_source(self) } else { failure }
     }
@@ -161,53 +117,8 @@ fn invalid(field: &str) -> Problem {
     Problem::InvalidRequest { field: field.to_owned() }
 }
 
-fn limit_problem(limit: &str, value: u64, asked: u64) -> Problem {
-    Problem::ResourceLimit { limit: limit.to_owned(), value, asked }
-}
-
 fn load_invalid(type_name: &str, row: Option<u64>) -> Problem {
     Problem::LoadInvalid { type_name: Some(type_name.to_owned()), row, column: None }
-}
-
-/// The status of a failure. The failure's causes, which the client does not get, go to the log.
-pub fn refuse(failure: Failure) -> Status {
-    match &failure.problem {
-        Problem::Internal | Problem::Corrupt { .. } | Problem::InvariantViolation { .. } => {
-            error!(problem = ?failure.problem, message = %failure.message, causes = %causes(&failure), "request failed");
-        }
-        Problem::StorageUnavailable => {
-            warn!(message = %failure.message, causes = %causes(&failure), "the store failed a request");
-        }
-        _ => {
-            debug!(problem = ?failure.problem, message = %failure.message, causes = %causes(&failure), "request refused")
-        }
-    }
-    omnigraph_wire::to_status(&failure)
-}
-
-/// The sources of an error, outermost first.
-fn causes(failure: &Failure) -> String {
-    let mut causes = Vec::new();
-    let mut source = failure.source();
-    while let Some(error) = source {
-        causes.push(error.to_string());
-        source = error.source();
-    }
-    causes.join(": ")
-}
-
-/// What the error of a client's message stream means: what the body's observer saw, else a message that is not protobuf.
-pub fn stream_failure(status: &Status, body: &BodyState) -> Failure {
-    if let Some(fault) = body.fault() {
-        return fault.failure();
-    }
-    match status.code() {
-        Code::Cancelled | Code::Unknown | Code::Unavailable => FlightFault::Broken.failure(),
-        _ => {
-            let message = "a message of the stream cannot be decoded: send what the contract's proto files describe";
-            Failure::new(invalid("message"), message)
-        }
-    }
 }
 
 #[cfg(test)]

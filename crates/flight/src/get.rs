@@ -1,93 +1,89 @@
 //! DoGet: the rows of a table or of a query's result, of one commit from the first to the last.
 
-use arrow_flight::FlightData;
-use futures::StreamExt;
-use futures::stream::BoxStream;
-use omnigraph_engine::{BatchStream, Engine, GraphSnapshot, QueryRequest};
-use omnigraph_types::Failure;
-use tonic::{Request, Status};
-
-use arrow::datatypes::SchemaRef;
 use std::sync::Arc;
 
-use crate::ticket::{Read, TableRead};
-use crate::{CallContext, convert, encode};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow_flight::FlightData;
+use futures::Stream;
+use omnigraph_call::CallContext;
+use omnigraph_engine::{BatchStream, Engine, GraphSnapshot, PinCommit, Scan, ScanColumns};
+use omnigraph_types::{Columns, CommitId, Failure, GraphName, TypeScan};
+use omnigraph_wire::codec::invalid;
 
-/// The answer to a DoGet.
-pub(crate) type Rows = BoxStream<'static, Result<FlightData, Status>>;
+use crate::ticket::Read;
+use crate::{encode, run};
 
 /// A read that is ready to stream.
 pub(crate) struct OpenRead {
-    pub(crate) snapshot: GraphSnapshot,
+    pub(crate) commit: CommitId,
     pub(crate) schema: SchemaRef,
     pub(crate) batches: BatchStream,
 }
 
 /// Reads what a ticket names.
-pub(crate) async fn get(engine: &Engine, request: Request<arrow_flight::Ticket>) -> Result<Rows, Failure> {
-    let context = CallContext::of(&request)?;
-    let read = Read::from_ticket_bytes(&request.get_ref().ticket)?;
-    let open = open(engine, &context, &read).await?;
-    Ok(encode::messages(&open.schema, open.batches).boxed())
+pub(crate) async fn get(
+    engine: &Engine,
+    context: CallContext,
+    ticket: arrow_flight::Ticket,
+) -> Result<impl Stream<Item = Result<FlightData, Failure>> + Send + use<>, Failure> {
+    let read = Read::from_ticket_bytes(&ticket.ticket)?;
+    let open = open(engine, &context, read).await?;
+    Ok(encode::messages(&open.schema, open.batches))
 }
 
-/// Pins the commit that a read names.
-pub(crate) async fn pin(engine: &Engine, context: &CallContext, read: &Read) -> Result<GraphSnapshot, Failure> {
-    let (graph, at) = read.place();
-    context.note_graph(graph.as_str());
-    engine.graph(graph).await?.snapshot(at).await
+/// Pins the commit that a scan reads.
+pub(crate) async fn pin(
+    engine: &Engine,
+    context: &CallContext,
+    graph: &GraphName,
+    scan: &TypeScan,
+) -> Result<GraphSnapshot, Failure> {
+    run::read(engine, context, graph, PinCommit { at: scan.at.clone() }).await
 }
 
-/// Opens a read: its schema, and its rows as they are asked for.
-pub(crate) async fn open(engine: &Engine, context: &CallContext, read: &Read) -> Result<OpenRead, Failure> {
-    let snapshot = pin(engine, context, read).await?;
+/// Opens a read: its schema, and its rows as the client takes them.
+pub(crate) async fn open(engine: &Engine, context: &CallContext, read: Read) -> Result<OpenRead, Failure> {
     match read {
-        Read::Table(table) => {
-            let schema = table_schema(&snapshot, table)?;
+        Read::Table(graph, scan) => {
+            let snapshot = pin(engine, context, &graph, &scan).await?;
+            let schema = table_schema(&snapshot, &scan)?;
             let columns = schema.fields().iter().map(|field| field.name().clone()).collect();
-            let batches = snapshot.scan_type(&table.type_name, Some(columns)).await?;
-            Ok(OpenRead { snapshot, schema, batches })
+            let scan = Scan { type_name: scan.type_name, columns: ScanColumns::Named(columns) };
+            let batches = snapshot.run(&run::caller(context), scan).await?;
+            Ok(OpenRead { commit: snapshot.commit().id, schema, batches })
         }
-        Read::Query(query) => {
-            let request = QueryRequest {
-                text: query.query.clone(),
-                name: convert::query_name(query.query_name.clone()),
-                params_json: query.params_json.clone(),
-            };
-            let result = snapshot.query(request).await?;
-            Ok(OpenRead { snapshot, schema: result.schema, batches: result.batches })
+        Read::Query(graph, query) => {
+            let result = run::read(engine, context, &graph, query).await?;
+            Ok(OpenRead { commit: result.commit.id, schema: result.schema, batches: result.batches })
         }
     }
 }
 
-/// The columns of a table read: those that it names, in its order, else all but blobs.
-pub(crate) fn table_schema(snapshot: &GraphSnapshot, table: &TableRead) -> Result<SchemaRef, Failure> {
-    use arrow::datatypes::{DataType, Field, Schema};
-    let whole = snapshot.arrow_schema(&table.type_name)?;
-    let fields = if table.columns.is_empty() {
-        let plain = whole.fields().iter().filter(|field| field.data_type() != &DataType::LargeBinary);
-        plain.cloned().collect::<Vec<_>>()
-    } else {
-        let named = |name: &String| match whole.column_with_name(name) {
-            Some((index, _)) => Ok(Arc::clone(&whole.fields()[index])),
-            None => Err(no_column(
-                &table.type_name,
-                name,
-                whole.fields().iter().map(|field: &Arc<Field>| field.name().as_str()),
-            )),
-        };
-        if let Some((place, name)) =
-            table.columns.iter().enumerate().find(|(place, name)| table.columns[..*place].contains(*name))
-        {
-            let message = format!("columns names {name:?} twice, also at place {}: name each column once", place + 1);
-            return Err(convert::invalid("columns", message));
+/// The columns of a scan: those that it names, in its order, else all but blobs.
+pub(crate) fn table_schema(snapshot: &GraphSnapshot, scan: &TypeScan) -> Result<SchemaRef, Failure> {
+    let whole = snapshot.arrow_schema(&scan.type_name)?;
+    let fields: Vec<Arc<Field>> = match &scan.columns {
+        Columns::All => {
+            whole.fields().iter().filter(|field| field.data_type() != &DataType::LargeBinary).cloned().collect()
         }
-        table.columns.iter().map(named).collect::<Result<_, Failure>>()?
+        Columns::Named(names) => named_columns(&whole, &scan.type_name, names)?,
     };
     Ok(Arc::new(Schema::new(fields)))
 }
 
+fn named_columns(whole: &Schema, type_name: &str, names: &[String]) -> Result<Vec<Arc<Field>>, Failure> {
+    if let Some((place, name)) = names.iter().enumerate().find(|(place, name)| names[..*place].contains(*name)) {
+        let message = format!("columns names {name:?} twice, also at place {}: name each column once", place + 1);
+        return Err(invalid("columns", message));
+    }
+    let field = |name: &String| match whole.column_with_name(name) {
+        Some((index, _)) => Ok(Arc::clone(&whole.fields()[index])),
+        None => Err(no_column(type_name, name, whole.fields().iter().map(|field| field.name().as_str()))),
+    };
+    names.iter().map(field).collect()
+}
+
 fn no_column<'a>(type_name: &str, name: &str, columns: impl Iterator<Item = &'a str>) -> Failure {
     let columns = columns.collect::<Vec<_>>().join(", ");
-    convert::invalid("ticket.columns", format!("type {type_name} has no column {name:?}: its columns are {columns}"))
+    invalid("ticket.columns", format!("type {type_name} has no column {name:?}: its columns are {columns}"))
 }

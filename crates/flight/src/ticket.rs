@@ -4,14 +4,19 @@
 
 use arrow_flight::FlightDescriptor;
 use arrow_flight::flight_descriptor::DescriptorType;
-use omnigraph_engine::{LoadMode, OnConflict, ReadAt, ValidateOnly};
-use omnigraph_types::{BranchName, CommitId, Failure, GraphName, OperationId};
+use omnigraph_call::not_offered;
+use omnigraph_types::{
+    BranchName, Capture, Columns, Failure, GraphName, LoadMode, LoadRequest, OnConflict, QueryRequest, ReadAt,
+    TypeLoad, TypeScan, WriteMode, WriteOptions,
+};
+use omnigraph_wire::RequestCodec;
+use omnigraph_wire::codec::{branch_name, graph_name, optional_commit_id, optional_operation_id};
 use omnigraph_wire::v1 as wire;
 use prost::Message;
 use prost_types::Any;
 use tonic::metadata::MetadataMap;
 
-use crate::{FlightFault, convert};
+use crate::FlightFault;
 
 const MODE_HEADER: &str = "x-omnigraph-mode";
 const OPERATION_ID_HEADER: &str = "x-omnigraph-operation-id";
@@ -19,13 +24,6 @@ const EXPECTED_HEAD_HEADER: &str = "x-omnigraph-expected-head";
 const END_HEADER: &str = "x-omnigraph-end";
 /// Type URLs of Flight SQL's commands begin with this after their host.
 const FLIGHT_SQL_PREFIX: &str = "arrow.flight.protocol.sql.";
-
-/// Whether the client wants to be told what an overwrite is based on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Capture {
-    Wanted,
-    NotWanted,
-}
 
 /// What makes the end of a stream an end that the client meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,41 +38,17 @@ pub(crate) enum StreamEnd {
 #[derive(Debug)]
 pub(crate) struct PutCommand {
     pub(crate) graph: GraphName,
-    pub(crate) branch: BranchName,
-    pub(crate) type_name: String,
-    pub(crate) mode: LoadMode,
-    pub(crate) operation_id: Option<OperationId>,
-    pub(crate) expected_head: Option<CommitId>,
-    pub(crate) on_conflict: OnConflict,
-    pub(crate) validate_only: ValidateOnly,
-    pub(crate) capture: Capture,
+    pub(crate) put: TypeLoad,
     pub(crate) end: StreamEnd,
 }
 
-/// One type's rows.
-#[derive(Debug, Clone)]
-pub(crate) struct TableRead {
-    pub(crate) graph: GraphName,
-    pub(crate) at: ReadAt,
-    pub(crate) type_name: String,
-    pub(crate) columns: Vec<String>,
-}
-
-/// A query's result.
-#[derive(Debug, Clone)]
-pub(crate) struct QueryRead {
-    pub(crate) graph: GraphName,
-    pub(crate) at: ReadAt,
-    pub(crate) query: String,
-    pub(crate) query_name: String,
-    pub(crate) params_json: String,
-}
-
-/// What a DoGet reads.
+/// What a DoGet reads, and of which graph.
 #[derive(Debug, Clone)]
 pub(crate) enum Read {
-    Table(TableRead),
-    Query(QueryRead),
+    /// One type's rows.
+    Table(GraphName, TypeScan),
+    /// A query's result.
+    Query(GraphName, QueryRequest),
 }
 
 /// A descriptor's content.
@@ -90,8 +64,8 @@ fn target(descriptor: Option<FlightDescriptor>) -> Result<Target, Failure> {
             let parts = descriptor.path.len();
             let [graph, branch, type_name] =
                 <[String; 3]>::try_from(descriptor.path).map_err(|_| FlightFault::BadPath { parts }.failure())?;
-            let graph = convert::graph_name("descriptor.path[0]", &graph)?;
-            let branch = convert::branch_name("descriptor.path[1]", &branch)?;
+            let graph = graph_name("descriptor.path[0]", &graph)?;
+            let branch = branch_name("descriptor.path[1]", &branch)?;
             Ok(Target::Path { graph, branch, type_name })
         }
         DescriptorType::Cmd => Ok(Target::Command(command(&descriptor.cmd)?)),
@@ -104,7 +78,7 @@ fn command(bytes: &[u8]) -> Result<Any, Failure> {
     let any = any.ok_or_else(|| FlightFault::Unreadable { field: "cmd", expected: COMMAND_EXPECTED }.failure())?;
     if type_name(&any).starts_with(FLIGHT_SQL_PREFIX) {
         let instead = "load with a path [graph, branch, type] and the header x-omnigraph-mode, and read with an omnigraph.v1.QueryTicket";
-        return Err(FlightFault::NotOffered { feature: "Flight SQL", instead }.failure());
+        return Err(not_offered("Flight SQL", instead));
     }
     Ok(any)
 }
@@ -126,18 +100,11 @@ impl PutCommand {
     /// What a DoPut's first descriptor and its call headers ask for.
     pub(crate) fn parse(descriptor: Option<FlightDescriptor>, headers: &MetadataMap) -> Result<Self, Failure> {
         match target(descriptor)? {
-            Target::Path { graph, branch, type_name } => Ok(Self {
-                graph,
-                branch,
-                type_name,
-                mode: header_mode(headers)?,
-                operation_id: convert::operation_id(header(headers, OPERATION_ID_HEADER)?.unwrap_or_default())?,
-                expected_head: convert::expected_head(header(headers, EXPECTED_HEAD_HEADER)?.unwrap_or_default())?,
-                on_conflict: OnConflict::ByKind,
-                validate_only: ValidateOnly::No,
-                capture: Capture::NotWanted,
-                end: header_end(headers)?,
-            }),
+            Target::Path { graph, branch, type_name } => {
+                let load = LoadRequest { branch, mode: header_mode(headers)?, options: header_options(headers)? };
+                let put = TypeLoad { type_name, load, capture: Capture::NotWanted };
+                Ok(Self { graph, put, end: header_end(headers)? })
+            }
             Target::Command(any) if type_name(&any) == "omnigraph.v1.LoadCommand" => {
                 Self::from_wire(unpack(&any)?, header_end(headers)?)
             }
@@ -148,21 +115,23 @@ impl PutCommand {
     fn from_wire(command: wire::LoadCommand, end: StreamEnd) -> Result<Self, Failure> {
         if !command.load_id.is_empty() || !command.part_id.is_empty() {
             let instead = "leave load_id and part_id out, so that the stream is its own commit";
-            return Err(FlightFault::NotOffered { feature: "loads in parts", instead }.failure());
+            return Err(not_offered("loads in parts", instead));
         }
-        Ok(Self {
-            graph: convert::graph_name("cmd.graph", &command.graph)?,
-            branch: convert::branch_name("cmd.branch", &command.branch)?,
-            type_name: command.r#type,
-            mode: convert::load_mode(command.mode)?,
-            operation_id: convert::operation_id(&command.operation_id)?,
-            expected_head: convert::expected_head(&command.expected_head)?,
-            on_conflict: convert::on_conflict(command.on_conflict)?,
-            validate_only: convert::validate_only(command.validate_only),
-            capture: if command.want_capture { Capture::Wanted } else { Capture::NotWanted },
-            end,
-        })
+        let (graph, put) = wire::LoadCommand::from_wire(command)?;
+        Ok(Self { graph, put, end })
     }
+}
+
+/// What the call headers of a load by path say beside its mode.
+fn header_options(headers: &MetadataMap) -> Result<WriteOptions, Failure> {
+    let operation_id = header(headers, OPERATION_ID_HEADER)?.unwrap_or_default();
+    let expected_head = header(headers, EXPECTED_HEAD_HEADER)?.unwrap_or_default();
+    Ok(WriteOptions {
+        operation_id: optional_operation_id(operation_id)?,
+        expected_head: optional_commit_id("expected_head", expected_head)?,
+        on_conflict: OnConflict::ByKind,
+        mode: WriteMode::Commit,
+    })
 }
 
 fn header_mode(headers: &MetadataMap) -> Result<LoadMode, Failure> {
@@ -199,7 +168,8 @@ impl Read {
     pub(crate) fn from_descriptor(descriptor: FlightDescriptor) -> Result<Self, Failure> {
         match target(Some(descriptor))? {
             Target::Path { graph, branch, type_name } => {
-                Ok(Self::Table(TableRead { graph, at: ReadAt::Branch(branch), type_name, columns: Vec::new() }))
+                let scan = TypeScan { at: ReadAt::Branch(branch), type_name, columns: Columns::All };
+                Ok(Self::Table(graph, scan))
             }
             Target::Command(any) => match type_name(&any) {
                 "omnigraph.v1.TableTicket" => Self::from_table(unpack(&any)?),
@@ -223,59 +193,30 @@ impl Read {
             Some(Ticket::Query(query)) => Self::from_query(query),
             Some(Ticket::Export(_)) => {
                 let instead = "read the types one by one with TableTickets at one commit";
-                Err(FlightFault::NotOffered { feature: "exports", instead }.failure())
+                Err(not_offered("exports", instead))
             }
             None => Err(FlightFault::Unreadable { field: "ticket", expected: TICKET_EXPECTED }.failure()),
         }
     }
 
-    fn from_table(table: wire::TableTicket) -> Result<Self, Failure> {
-        Ok(Self::Table(TableRead {
-            graph: convert::graph_name("ticket.graph", &table.graph)?,
-            at: convert::read_at(table.at)?,
-            type_name: table.r#type,
-            columns: table.columns,
-        }))
+    fn from_table(ticket: wire::TableTicket) -> Result<Self, Failure> {
+        let (graph, scan) = wire::TableTicket::from_wire(ticket)?;
+        Ok(Self::Table(graph, scan))
     }
 
-    fn from_query(query: wire::QueryTicket) -> Result<Self, Failure> {
-        Ok(Self::Query(QueryRead {
-            graph: convert::graph_name("ticket.graph", &query.graph)?,
-            at: convert::read_at(query.at)?,
-            query: query.query,
-            query_name: query.query_name,
-            params_json: query.params_json,
-        }))
+    fn from_query(ticket: wire::QueryTicket) -> Result<Self, Failure> {
+        let (graph, query) = wire::QueryTicket::from_wire(ticket)?;
+        Ok(Self::Query(graph, query))
     }
 
-    /// The graph that is read, and the state of it.
-    pub(crate) fn place(&self) -> (&GraphName, &ReadAt) {
-        match self {
-            Self::Table(table) => (&table.graph, &table.at),
-            Self::Query(query) => (&query.graph, &query.at),
-        }
-    }
-
-    /// A ticket for the same read, of one commit whatever happens to the branch.
-    pub(crate) fn pinned_ticket(&self, commit: CommitId) -> wire::Ticket {
+    /// The bytes of a ticket for this read.
+    pub(crate) fn into_ticket_bytes(self) -> Vec<u8> {
         use wire::ticket::Ticket;
-        let at = Some(wire::ReadPoint { point: Some(wire::read_point::Point::Commit(commit.to_string())) });
-        let ticket = match self.clone() {
-            Self::Table(table) => Ticket::Table(wire::TableTicket {
-                graph: table.graph.to_string(),
-                at,
-                r#type: table.type_name,
-                columns: table.columns,
-            }),
-            Self::Query(query) => Ticket::Query(wire::QueryTicket {
-                graph: query.graph.to_string(),
-                at,
-                query: query.query,
-                query_name: query.query_name,
-                params_json: query.params_json,
-            }),
+        let ticket = match self {
+            Self::Table(graph, scan) => Ticket::Table(wire::TableTicket::to_wire((graph, scan))),
+            Self::Query(graph, query) => Ticket::Query(wire::QueryTicket::to_wire((graph, query))),
         };
-        wire::Ticket { ticket: Some(ticket) }
+        wire::Ticket { ticket: Some(ticket) }.encode_to_vec()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a client's bytes go through before the engine sees them, for programs that hold hostile bytes against it.
+//! What a client's bytes go through before the engine sees them, for programs that test it with hostile bytes.
 //!
 //! Nothing of the product calls this: `FlightService` does the same, message by message.
 
@@ -29,7 +29,7 @@ pub fn decode_stream(messages: Vec<FlightData>, message_bytes_max: u64) -> Resul
     Ok(last)
 }
 
-/// Reads what a DoPut's first descriptor and call headers ask for, and tells it.
+/// Reads what a DoPut's first descriptor and call headers ask for, and returns it as text.
 ///
 /// # Errors
 /// The failure that answers the call.
@@ -37,7 +37,7 @@ pub fn put_command(descriptor: Option<FlightDescriptor>, headers: &MetadataMap) 
     PutCommand::parse(descriptor, headers).map(|command| format!("{command:?}"))
 }
 
-/// Reads a DoGet's ticket, and tells what it names.
+/// Reads a DoGet's ticket, and returns what it names as text.
 ///
 /// # Errors
 /// The failure that answers the call.
@@ -45,7 +45,7 @@ pub fn ticket(bytes: &[u8]) -> Result<String, Failure> {
     Read::from_ticket_bytes(bytes).map(|read| format!("{read:?}"))
 }
 
-/// Reads the descriptor of a GetFlightInfo or GetSchema, and tells what it names.
+/// Reads the descriptor of a GetFlightInfo or GetSchema, and returns what it names as text.
 ///
 /// # Errors
 /// The failure that answers the call.

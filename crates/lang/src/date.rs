@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use thiserror::Error;
 
-use crate::error::clip;
+use crate::text::clip;
 
 /// 0001-01-01, the first day.
 pub const DAY_MIN: i32 = -719_162;

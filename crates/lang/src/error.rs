@@ -1,20 +1,11 @@
 //! The crate's one error, and how a person sees a finding in its source text.
-//!
-//! Values quoted from a client's text are clipped, so that no message grows with the input.
 
 use omnigraph_types::{Diagnostic, Failure, Problem, Span};
 use thiserror::Error;
 
 use crate::params::ParamError;
 use crate::schema::ContractError;
-
-/// Characters of a client's text that a message quotes.
-const QUOTE_CHARS_MAX: usize = 80;
-
-/// Code of a finding that the grammar refuses.
-pub(crate) const PARSE_ERROR: &str = "ParseError";
-/// Code of a finding that the schema's rules refuse.
-pub(crate) const SCHEMA_ERROR: &str = "SchemaError";
+use crate::text::list;
 
 /// Why a text is not accepted.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -31,7 +22,7 @@ pub enum LangError {
         /// At least one finding, in the order of the text.
         diagnostics: Vec<Diagnostic>,
     },
-    /// A part of the language that the grammar knows and this version does not run.
+    /// The grammar accepts the text, and this version does not run this part of the language.
     #[error("{feature} (line {}, column {}) is not supported by this version", span.line, span.column)]
     Unimplemented {
         /// The feature, as a person names it.
@@ -39,15 +30,15 @@ pub enum LangError {
         /// Where it is used.
         span: Span,
     },
-    /// No query of the file has the name that was asked for.
+    /// The text defines no query of the requested name.
     #[error("the text has no query {name:?}; it has: {}", list(defined))]
     QueryUnknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// What the text defines.
         defined: Vec<String>,
     },
-    /// The file does not hold exactly one query, and none was named.
+    /// The request names no query, and the text does not define exactly one.
     #[error("name the query to run: the text holds {}", if defined.is_empty() { "none".to_owned() } else { list(defined) })]
     QueryNotNamed {
         /// What the text defines.
@@ -62,7 +53,7 @@ pub enum LangError {
 }
 
 impl LangError {
-    /// What the client is told.
+    /// The failure that the client receives.
     pub fn failure(self) -> Failure {
         let message = self.to_string();
         let problem = match self {
@@ -89,7 +80,7 @@ impl From<LangError> for Failure {
     }
 }
 
-/// The first finding with its place, and how many more there are.
+/// The first finding with its place, and the number of the others.
 fn summary(diagnostics: &[Diagnostic]) -> String {
     let Some(first) = diagnostics.first() else { return "no finding".to_owned() };
     let place = first.span.map_or(String::new(), |span| format!("line {}, column {}: ", span.line, span.column));
@@ -98,20 +89,6 @@ fn summary(diagnostics: &[Diagnostic]) -> String {
         more => format!(" (and {more} more)"),
     };
     format!("{place}{} [{}]{rest}", first.message, first.code)
-}
-
-/// Names, separated by commas.
-pub(crate) fn list<T: AsRef<str>>(names: &[T]) -> String {
-    let names: Vec<String> = names.iter().map(|name| clip(name.as_ref())).collect();
-    clip(&names.join(", "))
-}
-
-/// The text, cut with `…` where it is long.
-pub(crate) fn clip(text: &str) -> String {
-    match text.char_indices().nth(QUOTE_CHARS_MAX) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
-    }
 }
 
 /// The finding as a person reads it in a terminal: message, place, the source line and a mark under the place.

@@ -2,9 +2,9 @@
 
 use omnigraph_types::{Diagnostic, Span};
 
-use crate::error::PARSE_ERROR;
+use crate::code::Code;
 
-/// Findings kept about one text; more would not be read, and each costs a walk over the text.
+/// Findings kept about one text; a person reads the first ones, and each costs a walk over the text.
 const FINDINGS_MAX: usize = 100;
 
 /// Bytes `start..end` of the text.
@@ -33,18 +33,18 @@ impl<'a> Findings<'a> {
         Self { text, found: Vec::new() }
     }
 
-    pub(crate) fn add(&mut self, code: &str, at: At, message: impl Into<String>) {
+    pub(crate) fn add(&mut self, code: Code, at: At, message: impl Into<String>) {
         self.push(code, at, message.into(), None);
     }
 
-    pub(crate) fn add_with_hint(&mut self, code: &str, at: At, message: impl Into<String>, hint: impl Into<String>) {
+    pub(crate) fn add_with_hint(&mut self, code: Code, at: At, message: impl Into<String>, hint: impl Into<String>) {
         self.push(code, at, message.into(), Some(hint.into()));
     }
 
-    fn push(&mut self, code: &str, at: At, message: String, hint: Option<String>) {
+    fn push(&mut self, code: Code, at: At, message: String, hint: Option<String>) {
         if self.found.len() < FINDINGS_MAX {
             let span = Some(Span::of(self.text, at.start, at.end));
-            self.found.push(Diagnostic { code: code.to_owned(), message, span, hint });
+            self.found.push(Diagnostic { code: code.to_string(), message, span, hint });
         }
     }
 
@@ -70,7 +70,7 @@ pub(crate) struct ParseFailure {
 impl ParseFailure {
     pub(crate) fn diagnostic(self, text: &str) -> Diagnostic {
         Diagnostic {
-            code: PARSE_ERROR.to_owned(),
+            code: Code::Parse.to_string(),
             message: self.message,
             span: Some(Span::of(text, self.at.start, self.at.end)),
             hint: self.hint.map(str::to_owned),

@@ -10,12 +10,12 @@ use std::collections::HashSet;
 
 use thiserror::Error;
 
-use crate::error::clip;
+use crate::text::clip;
 
-/// Members up to which repetition is looked for pairwise.
+/// Up to this number of members, a repeated one is searched pairwise.
 const PAIRWISE_MEMBERS_MAX: usize = 16;
 
-/// What a text may ask of the reader.
+/// Bounds on a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonLimits {
     /// Deepest nesting of arrays and objects.
@@ -29,15 +29,15 @@ impl JsonLimits {
     pub const DEPTH_MAX: usize = 64;
 }
 
-/// Why a text is not the JSON that is read here. Offsets are bytes from the start of the text.
+/// Why the reader refuses a text. Offsets are bytes from the start of the text.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum JsonError {
-    /// Something else should stand there.
+    /// The text does not continue with the expected part.
     #[error("invalid JSON at byte {offset}: expected {expected}")]
     Syntax {
         /// Where.
         offset: usize,
-        /// What.
+        /// The expected part.
         expected: &'static str,
     },
     /// One object has a member twice.
@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Consumes a structural character, which is there.
+    /// Consumes the current character, which is a structural one.
     fn structural(&mut self) -> Result<(), JsonError> {
         self.at += 1;
         self.structurals += 1;
@@ -312,7 +312,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Moves over characters that stand for themselves.
+    /// Moves over characters that need no escape.
     fn plain(&mut self) {
         let rest = &self.text.as_bytes()[self.at..];
         self.at += rest.iter().position(|b| matches!(b, b'"' | b'\\' | 0..=0x1f)).unwrap_or(rest.len());

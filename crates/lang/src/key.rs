@@ -9,6 +9,7 @@ use std::fmt::Write;
 use thiserror::Error;
 
 use crate::date::{write_date, write_datetime};
+use crate::text::write_json_string;
 use crate::value::Value;
 
 /// Why a key cannot be spelled.
@@ -87,7 +88,7 @@ pub fn spell_key<'a>(parts: &[KeyPart<'a>]) -> Result<Cow<'a, str>, KeyError> {
                 }
                 spelling.clear();
                 write_part(&mut spelling, *part)?;
-                write_quoted(&mut id, &spelling);
+                write_json_string(&mut id, &spelling);
             }
             id.push(']');
             Ok(Cow::Owned(id))
@@ -116,28 +117,6 @@ fn write_part(out: &mut String, part: KeyPart<'_>) -> Result<(), KeyError> {
     // Writing to a String cannot fail.
     let _ = written;
     Ok(())
-}
-
-/// Appends a JSON string that escapes only `"`, `\` and control characters; everything else stays raw.
-pub(crate) fn write_quoted(out: &mut String, text: &str) {
-    out.push('"');
-    let mut rest = text;
-    while let Some(at) = rest.find(|c: char| c == '"' || c == '\\' || c < ' ' || c == '\u{7f}') {
-        out.push_str(&rest[..at]);
-        match rest.as_bytes()[at] {
-            b'"' => out.push_str("\\\""),
-            b'\\' => out.push_str("\\\\"),
-            b'\n' => out.push_str("\\n"),
-            b'\r' => out.push_str("\\r"),
-            b'\t' => out.push_str("\\t"),
-            control => {
-                let _ = write!(out, "\\u{control:04x}");
-            }
-        }
-        rest = &rest[at + 1..];
-    }
-    out.push_str(rest);
-    out.push('"');
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use crate::error::clip;
 use crate::findings::{At, ParseFailure};
+use crate::text::clip;
 
 /// What a token is.
 #[derive(Debug, Clone, PartialEq)]
@@ -212,7 +212,7 @@ impl<'a> Cursor<'a> {
         Ok(Self { text, tokens: tokenize(text)?, at: 0 })
     }
 
-    /// The token `ahead` places after the current one; the end if there are fewer.
+    /// The token `ahead` places after the current one; the end if fewer are left.
     pub(crate) fn peek_at(&self, ahead: usize) -> &Tok<'a> {
         &self.tokens[(self.at + ahead).min(self.tokens.len() - 1)].tok
     }
@@ -253,7 +253,7 @@ impl<'a> Cursor<'a> {
         matches!(self.peek(), Tok::Lower(found) if *found == word)
     }
 
-    /// Passes the punctuation if it is there.
+    /// Passes the punctuation if it is the current token.
     pub(crate) fn eat(&mut self, punct: &str) -> bool {
         let found = self.is(punct);
         if found {
@@ -262,7 +262,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Passes the word if it is there.
+    /// Passes the word if it is the current token.
     pub(crate) fn eat_word(&mut self, word: &str) -> bool {
         let found = self.is_word(word);
         if found {

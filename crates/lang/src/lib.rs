@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod code;
 pub mod date;
 pub mod error;
 mod findings;
@@ -11,6 +12,8 @@ pub mod number;
 pub mod params;
 pub mod query;
 pub mod schema;
+mod text;
 pub mod value;
 
 pub use error::LangError;
+pub use text::clip;

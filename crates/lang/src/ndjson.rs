@@ -1,6 +1,6 @@
 //! One line of NDJSON to one typed row.
 //!
-//! Checked here: the JSON, the envelope, member names, value types and nulls. Left to the engine, which does it the same way on every channel:
+//! Checked here: the JSON, the envelope, member names, value types and nulls. The engine checks the rest, in the same way for every channel:
 //! enum sets, ranges, checks, vectors' meaning, ids (computing them and comparing a supplied one), and everything over several rows.
 
 use std::borrow::Cow;
@@ -8,9 +8,9 @@ use std::borrow::Cow;
 use omnigraph_types::{ConstraintKind, Failure, Problem, TableId, Violation};
 use thiserror::Error;
 
-use crate::error::clip;
 use crate::json::{self, JsonError, JsonLimits, JsonValue};
 use crate::schema::{Schema, TypeDef};
+use crate::text::clip;
 use crate::value::{Value, ValueError, decode};
 
 /// What one line may hold.
@@ -28,12 +28,12 @@ impl From<&omnigraph_types::Limits> for LineLimits {
     }
 }
 
-/// One row as its line says.
+/// One row as its line states it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Envelope {
     /// The node or edge type.
     pub type_id: TableId,
-    /// `data.id`, if it is there.
+    /// `data.id`, if the line has it.
     pub id: Option<String>,
     /// The ends; `Some` exactly for edges.
     pub ends: Option<Ends>,
@@ -54,7 +54,7 @@ pub struct Ends {
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("{}{problem}", place(type_name, property))]
 pub struct LineError {
-    /// Node or edge type, where the line got that far.
+    /// Node or edge type, if the line was read up to it.
     pub type_name: Option<String>,
     /// Property or member, where the error is about one.
     pub property: Option<String>,
@@ -85,13 +85,13 @@ pub enum LineProblem {
     /// Neither or both of `type` and `edge`.
     #[error("a line must have exactly one of `type` and `edge`")]
     Discriminator,
-    /// A member that is not there.
+    /// A required member that the line lacks.
     #[error("the member is missing")]
     Missing,
-    /// A member that does not belong there.
+    /// A member that the line may not have.
     #[error("{rule}")]
     Member {
-        /// Why not, and what there is.
+        /// The rule that it breaks.
         rule: &'static str,
     },
     /// A member of another JSON kind.
@@ -135,7 +135,7 @@ impl LineError {
         self
     }
 
-    /// What the client is told about this 1-based line; blank lines count.
+    /// The failure that the client receives for this 1-based line; blank lines count.
     pub fn failure(self, line: u64) -> Failure {
         let message = format!("line {line}: {self}");
         let problem = match &self.problem {
@@ -198,7 +198,7 @@ pub fn strip_byte_order_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-/// Whether the line holds nothing: such lines are counted and skipped.
+/// Whether the line is blank: such lines are counted and skipped.
 pub fn is_blank(line: &str) -> bool {
     line.bytes().all(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n'))
 }
@@ -311,7 +311,7 @@ fn row(def: &TypeDef, data: Members<'_>) -> Result<(Option<String>, Vec<Value>),
 
 fn unknown_member(def: &TypeDef, name: &str) -> LineError {
     let rule = match name {
-        "src" | "dst" | "from" | "to" if def.is_edge() => "the ends of an edge stand beside `data`, as `from` and `to`",
+        "src" | "dst" | "from" | "to" if def.is_edge() => "write the ends of an edge beside `data`, as `from` and `to`",
         _ => "the type has no such property",
     };
     LineError::about(name, LineProblem::Member { rule })

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use omnigraph_types::{Failure, Problem};
 use thiserror::Error;
 
-use crate::error::{clip, list};
 use crate::json::{self, JsonError, JsonLimits, JsonValue};
 use crate::query::ir::Param;
+use crate::text::{clip, list};
 use crate::value::{Value, ValueError, decode};
 
 /// Structural characters of one parameter text.
@@ -73,7 +73,7 @@ impl ParamError {
         }
     }
 
-    /// What the client is told.
+    /// The failure that the client receives.
     pub fn failure(self) -> Failure {
         let parameter = self.parameter().unwrap_or_default().to_owned();
         Failure::new(Problem::ParamInvalid { parameter }, self.to_string())

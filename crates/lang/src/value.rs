@@ -2,16 +2,14 @@
 //!
 //! Invariant: a value that `decode` returns can be encoded, and the encoding decodes to an equal value.
 
-use std::fmt::{self, Write};
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use thiserror::Error;
 
 use crate::date::{DateError, check_days, check_milliseconds, parse_date, parse_datetime, write_date, write_datetime};
-use crate::error::clip;
 use crate::json::JsonValue;
 use crate::schema::{Nullability, PropertyType, Scalar};
+use crate::text::{clip, put, write_json_string};
 
 /// What a managed Blob's text starts with.
 const BASE64_PREFIX: &str = "base64:";
@@ -287,7 +285,7 @@ pub fn encode_into(out: &mut String, value: &Value, style: IntegerStyle) {
         Value::F64(number) => put(out, format_args!("{number:?}")),
         Value::Date(days) => quoted(out, |out| write_date(out, *days)),
         Value::DateTime(ms) => quoted(out, |out| write_datetime(out, *ms)),
-        Value::String(text) => crate::key::write_quoted(out, text),
+        Value::String(text) => write_json_string(out, text),
         Value::Bytes(bytes) => quoted(out, |out| {
             out.push_str(BASE64_PREFIX);
             STANDARD.encode_string(bytes, out);
@@ -306,12 +304,7 @@ pub fn encode(value: &Value, style: IntegerStyle) -> String {
 
 /// Appends a JSON string: only `"`, `\` and control characters are escaped.
 pub fn encode_text_into(out: &mut String, text: &str) {
-    crate::key::write_quoted(out, text);
-}
-
-fn put(out: &mut String, text: fmt::Arguments<'_>) {
-    // Writing to a String cannot fail.
-    let _ = out.write_fmt(text);
+    write_json_string(out, text);
 }
 
 fn is_unsafe(magnitude: u64, style: IntegerStyle) -> bool {

@@ -1,4 +1,4 @@
-//! The memory of one query: a fair pool that remembers what it refused, so that the error can say how much was asked for.
+//! The memory of one query: a fair pool that keeps the size of its last refused request for the error message.
 
 use std::fmt::{Display, Formatter};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ impl Budget {
         Self { pool: FairSpillPool::new(size), refused_bytes: AtomicU64::new(0) }
     }
 
-    /// What was held together with what was asked for, at the last refusal.
+    /// Bytes held plus bytes requested, at the last refusal.
     pub(crate) fn refused_bytes(&self) -> u64 {
         self.refused_bytes.load(Ordering::Relaxed)
     }

@@ -5,6 +5,7 @@
 use arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
 use omnigraph_catalog::CatalogError;
+use omnigraph_columns::ColumnsError;
 use omnigraph_storage::{StorageError, reading_error};
 use omnigraph_types::{Diagnostic, Effect, Failure, Problem, TableId};
 use thiserror::Error;
@@ -15,12 +16,12 @@ pub(crate) const MEMORY_LIMIT: &str = "query_memory_bytes_max";
 /// Why a query did not run to its end.
 #[derive(Debug, Error)]
 pub enum QueryError {
-    /// The query needs more memory than it may hold, also with what can be spilled to disk.
+    /// The query needs more memory than its limit, even with spilling to disk.
     #[error("the query needs about {asked} bytes of memory at once and may hold {limit} ({MEMORY_LIMIT})")]
     Memory {
         /// The limit, in bytes.
         limit: u64,
-        /// What was held together with what was asked for last, in bytes.
+        /// Bytes held plus the bytes of the last request, which was refused.
         asked: u64,
         /// The cause.
         source: DataFusionError,
@@ -51,10 +52,13 @@ pub enum QueryError {
     /// Reading a table failed.
     #[error("read a table of the snapshot")]
     Storage(#[from] StorageError),
-    /// A file of what does not fit the memory failed.
+    /// A constant does not fit its type.
+    #[error("build a constant of the query")]
+    Columns(#[from] ColumnsError),
+    /// A file of rows that do not fit into memory failed.
     #[error("{action} on disk")]
     Spill {
-        /// What was being done, as a verb phrase.
+        /// The step that failed, as a verb phrase.
         action: &'static str,
         /// The cause.
         source: DataFusionError,
@@ -62,7 +66,7 @@ pub enum QueryError {
     /// Planning or running failed.
     #[error("{action}")]
     Engine {
-        /// What was being done, as a verb phrase.
+        /// The step that failed, as a verb phrase.
         action: &'static str,
         /// The cause.
         source: DataFusionError,
@@ -91,7 +95,7 @@ impl QueryError {
                 let diagnostic = Diagnostic { code: "Overflow".to_owned(), message: message.clone(), span: None, hint };
                 Problem::QueryInvalid { diagnostics: vec![diagnostic] }
             }
-            Self::Unbound { .. } | Self::Engine { .. } => Problem::Internal,
+            Self::Unbound { .. } | Self::Columns(_) | Self::Engine { .. } => Problem::Internal,
             Self::TypeMissing { table } => {
                 Problem::Corrupt { object: "snapshot".to_owned(), expected: format!("a table {table}") }
             }
@@ -100,11 +104,16 @@ impl QueryError {
         };
         let message = match &self {
             Self::Spill { .. } => {
-                "the server's disk for spilled data cannot be written or read: free space there, then ask again"
-                    .to_owned()
+                "the server's disk for spilled data cannot be written or read: free space there, then resend".to_owned()
             }
             Self::Memory { .. } => format!("{message}: match or return less, or raise the limit"),
-            _ => message,
+            Self::Overflow { .. }
+            | Self::Unbound { .. }
+            | Self::TypeMissing { .. }
+            | Self::Catalog(_)
+            | Self::Storage(_)
+            | Self::Columns(_)
+            | Self::Engine { .. } => message,
         };
         Failure::new(problem, message).with_source(self)
     }
@@ -133,7 +142,7 @@ pub(crate) fn engine_error(action: &'static str, error: DataFusionError) -> Quer
     }
 }
 
-/// Whether a file failed: a query writes none but what it spills.
+/// Whether a file failed: the only files that a query writes are those it spills to.
 fn is_of_disk(error: &DataFusionError) -> bool {
     match error.find_root() {
         DataFusionError::IoError(_) => true,
@@ -150,12 +159,12 @@ pub(crate) fn exhaustion(error: &DataFusionError) -> Exhaustion {
     }
 }
 
-/// What ran out.
+/// Which budget is exhausted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exhaustion {
     /// The memory budget.
     Memory,
-    /// Nothing: the error is another.
+    /// None: the error has another cause.
     None,
 }
 

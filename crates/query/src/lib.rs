@@ -2,6 +2,7 @@
 
 mod budget;
 mod error;
+mod input;
 mod number;
 mod pattern;
 mod plan;
@@ -11,7 +12,6 @@ mod shape;
 mod sum;
 mod tables;
 mod text;
-mod types;
 mod uses;
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ impl Numbers {
     }
 }
 
-/// An argument as an array of all rows, or of one value that stands for all.
+/// An argument as an array of all rows, or of one value for all of them.
 fn column(value: &ColumnarValue) -> Result<(ArrayRef, Step)> {
     Ok(match value {
         ColumnarValue::Array(array) => (Arc::clone(array), Step::EachRow),

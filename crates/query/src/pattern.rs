@@ -1,35 +1,26 @@
 //! A match pattern as a tree of scans and joins.
 //!
 //! Each edge traversal is a scan of its edge table, joined on the ids of its ends. A node table is scanned only where something other than
-//! the node's id is needed, because an edge's ends always exist. Filters stand above the joins: DataFusion moves each one down to the
-//! scans, and along join keys to the tables on the other side.
+//! the node's id is needed, because an edge's ends always exist. Filters are planned above the joins: DataFusion moves each one down to
+//! the scans, and along join keys to the tables on the other side.
 //!
-//! Every match is told apart by the ids of all its variables, anonymous ones included. So the set meaning of a traversal
-//! without an edge variable is one distinct step over those ids, above the filters, where few rows are left. Node tables that only feed the
-//! output are joined after it.
+//! The ids of all its variables, anonymous ones included, identify a match. A traversal without an edge variable therefore needs one
+//! distinct step over those ids, above the filters, where few rows are left, to have the meaning of a set. Node tables that only feed
+//! the output are joined after it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use datafusion::common::{Column, JoinType, TableReference};
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::{Expr, LogicalPlanBuilder};
-use omnigraph_lang::query::ir::{Access, ReadQuery, Traversal, VarId, VariableKind};
-use omnigraph_lang::schema::{Member, Schema};
+use omnigraph_lang::query::ir::{Access, Traversal, VarId, VariableKind};
+use omnigraph_lang::schema::Member;
 use omnigraph_types::TableId;
 
 use crate::QueryError;
+use crate::input::Input;
 use crate::predicate::{Columns, predicate};
-use crate::tables::Tables;
-use crate::types::type_def;
-use crate::uses::{Uses, key_conditions};
-
-/// What a plan is made from.
-#[derive(Clone, Copy)]
-pub(crate) struct Input<'a> {
-    pub(crate) read: &'a ReadQuery,
-    pub(crate) schema: &'a Schema,
-    pub(crate) tables: &'a Tables,
-}
+use crate::uses::{Uses, key_conditions, share};
 
 /// All matches: one row each.
 pub(crate) struct Matches {
@@ -139,7 +130,7 @@ impl<'a> Planner<'a> {
         };
         let rows = self.input.tables.get(table)?.rows as f64;
         let assigns = self.assigns(relation);
-        let share: f64 = self.input.read.filters.iter().map(|filter| crate::uses::share(filter, &assigns)).product();
+        let share: f64 = self.input.read.filters.iter().map(|filter| share(filter, &assigns)).product();
         Ok(rows * share)
     }
 
@@ -220,7 +211,7 @@ impl<'a> Planner<'a> {
 
     /// Keeps the matches for which every filter is true.
     fn filter(&mut self) -> Result<(), QueryError> {
-        let keys = key_conditions(self.input.read, self.input.schema)?;
+        let keys = key_conditions(self.input)?;
         let filters = self.input.read.filters.iter().chain(&keys);
         let filters = filters.map(|filter| predicate(filter, &self.scope)).collect::<Result<Vec<_>, _>>()?;
         let Some(condition) = filters.into_iter().reduce(Expr::and) else { return Ok(()) };
@@ -232,7 +223,7 @@ impl<'a> Planner<'a> {
     /// Whether parallel edges can make one match appear several times.
     fn may_repeat(&self) -> Result<bool, QueryError> {
         for hop in self.input.read.traversals.iter().filter(|hop| hop.edge_var.is_none()) {
-            let def = type_def(self.input.schema, hop.edge)?;
+            let def = self.input.type_def(hop.edge)?;
             let ends_only = |members: &Vec<Member>| {
                 !members.is_empty() && members.iter().all(|member| matches!(member, Member::Src | Member::Dst))
             };

@@ -6,17 +6,18 @@
 use datafusion::common::{Column, ScalarValue};
 use datafusion::functions_aggregate::expr_fn::{count, max, min};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, SortExpr};
+use omnigraph_columns::mapping::entity_fields;
 use omnigraph_lang::query::ir::{
     Access, Aggregate, Direction, Grouping, Operand, OrderTarget, Projection, ProjectionExpr, RowCount, TieBreak,
 };
 use omnigraph_lang::schema::Scalar;
 
 use crate::QueryError;
+use crate::input::Input;
 use crate::number::one_zero;
-use crate::pattern::{Input, Matches, Scope, plan_matches, planning};
+use crate::pattern::{Matches, Scope, plan_matches, planning};
 use crate::predicate::{Columns, literal, operand};
 use crate::sum::{finish_avg, finish_sum, total, values};
-use crate::types::{entity_fields, type_def};
 
 /// More rows than any result has; DataFusion adds skip and limit as signed numbers.
 const ROWS_MAX: u64 = 1 << 48;
@@ -34,7 +35,7 @@ pub(crate) fn plan_query(input: Input<'_>) -> Result<LogicalPlan, QueryError> {
 /// Number of flat columns of a projection.
 pub(crate) fn width(input: Input<'_>, projection: &Projection) -> Result<usize, QueryError> {
     Ok(match &projection.expr {
-        ProjectionExpr::Entity(var) => entity_fields(type_def(input.schema, input.read.variable(*var).type_id)?).len(),
+        ProjectionExpr::Entity(var) => entity_fields(input.type_def(input.read.variable(*var).type_id)?).len(),
         ProjectionExpr::Value(_) | ProjectionExpr::Aggregate(_) => 1,
     })
 }
@@ -97,7 +98,7 @@ fn flat_columns(input: Input<'_>, scope: &Scope, index: usize) -> Result<Vec<(Ex
     let exprs = match &projection.expr {
         ProjectionExpr::Value(value) => vec![operand(value, scope)?],
         ProjectionExpr::Entity(var) => {
-            let fields = entity_fields(type_def(input.schema, input.read.variable(*var).type_id)?);
+            let fields = entity_fields(input.type_def(input.read.variable(*var).type_id)?);
             let column = |name: &str| Ok(Expr::Column(scope.named(*var, name)?));
             fields.iter().map(|field| column(field.name())).collect::<Result<_, QueryError>>()?
         }

@@ -5,6 +5,8 @@
 use datafusion::common::ScalarValue;
 use datafusion::functions_nested::expr_fn::array_has;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator, cast, lit};
+use omnigraph_columns::mapping::arrow_type;
+use omnigraph_columns::values::column_of;
 use omnigraph_lang::query::ir::{Access, CompareOp, Domain, Operand, Predicate};
 use omnigraph_lang::schema::PropertyType;
 use omnigraph_lang::value::Value;
@@ -12,7 +14,6 @@ use omnigraph_lang::value::Value;
 use crate::QueryError;
 use crate::number::{INTEGER_TYPE, list_holds_number, number_order};
 use crate::text::{text_contains, text_starts_with};
-use crate::types::{constant, property_type};
 
 /// Where the columns of variables are found.
 pub(crate) trait Columns {
@@ -82,7 +83,7 @@ fn compare(
     domain: Domain,
     columns: &dyn Columns,
 ) -> Result<Expr, QueryError> {
-    let same_type = property_type(&left.ty()) == property_type(&right.ty());
+    let same_type = arrow_type(&left.ty()) == arrow_type(&right.ty());
     let (l, r) = (operand(left, columns)?, operand(right, columns)?);
     let operator = operator(op);
     Ok(match domain {
@@ -132,6 +133,12 @@ fn operator(op: CompareOp) -> Operator {
         CompareOp::Greater => Operator::Gt,
         CompareOp::GreaterOrEqual => Operator::GtEq,
     }
+}
+
+/// A constant as DataFusion holds it: the only cell of a column of its type.
+fn constant(value: &Value, ty: &PropertyType) -> Result<ScalarValue, QueryError> {
+    let column = column_of(value.clone(), ty)?;
+    ScalarValue::try_from_array(&column, 0).map_err(|source| QueryError::Engine { action: "build a constant", source })
 }
 
 /// A constant as an expression.

@@ -27,7 +27,7 @@ use tracing::debug;
 use crate::QueryError;
 use crate::budget::Budget;
 use crate::error::{Exhaustion, engine_error, exhaustion};
-use crate::pattern::Input;
+use crate::input::Input;
 use crate::plan::plan_query;
 use crate::shape::Shape;
 use crate::tables::Tables;

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StructArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Fields, SchemaRef};
+use arrow::datatypes::{DataType, Field, Fields, Schema as ArrowSchema, SchemaRef};
 use arrow::error::ArrowError;
+use omnigraph_columns::mapping::{arrow_type, entity_fields};
+use omnigraph_lang::query::ir::OutputType;
 
 use crate::QueryError;
-use crate::pattern::Input;
+use crate::input::Input;
 use crate::plan::width;
-use crate::types::output_schema;
 
 /// Which flat columns make an output column.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ pub(crate) struct Shape {
 
 impl Shape {
     pub(crate) fn of(input: Input<'_>) -> Result<Self, QueryError> {
-        let schema = output_schema(input.schema, input.read)?;
+        let schema = output_schema(input)?;
         let (mut sources, mut next) = (Vec::new(), 0);
         for (projection, field) in input.read.projections.iter().zip(schema.fields()) {
             let end = next + width(input, projection)?;
@@ -61,6 +62,19 @@ impl Shape {
         let options = RecordBatchOptions::new().with_row_count(Some(flat.num_rows()));
         RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)
     }
+}
+
+/// The schema of the query's result. Nullability comes from the schema of the graph, never from data.
+fn output_schema(input: Input<'_>) -> Result<SchemaRef, QueryError> {
+    let mut fields = Vec::with_capacity(input.read.projections.len());
+    for projection in &input.read.projections {
+        let ty = match &projection.ty {
+            OutputType::Value(ty) => arrow_type(ty),
+            OutputType::Entity(table) => DataType::Struct(entity_fields(input.type_def(*table)?)),
+        };
+        fields.push(Field::new(&projection.name, ty, projection.nullability.is_nullable()));
+    }
+    Ok(Arc::new(ArrowSchema::new(fields)))
 }
 
 fn entity(fields: &Fields, columns: &[ArrayRef], rows: usize) -> Result<ArrayRef, ArrowError> {

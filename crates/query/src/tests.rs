@@ -17,15 +17,15 @@ use arrow::json::ReaderBuilder;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::datasource::MemTable;
 use futures::TryStreamExt;
+use omnigraph_columns::mapping::property_field;
 use omnigraph_lang::params::bind;
 use omnigraph_lang::query::check_query;
 use omnigraph_lang::schema::{Schema, TypeDef, parse_schema};
 use omnigraph_types::Problem;
 
-use crate::pattern::Input;
+use crate::input::Input;
 use crate::run::run_over;
 use crate::tables::Tables;
-use crate::types::property_type;
 use crate::{QueryError, QueryOptions, SpillPlace};
 
 /// A budget that no small query reaches.
@@ -61,10 +61,7 @@ struct Graph {
 fn columns(def: &TypeDef) -> SchemaRef {
     let text = |name: &str| Field::new(name, DataType::Utf8, false);
     let ids: &[&str] = if def.is_edge() { &["id", "src", "dst"] } else { &["id"] };
-    let properties = def
-        .properties
-        .iter()
-        .map(|property| Field::new(&property.name, property_type(&property.ty), property.nullability.is_nullable()));
+    let properties = def.properties.iter().map(property_field);
     Arc::new(ArrowSchema::new(ids.iter().map(|name| text(name)).chain(properties).collect::<Vec<_>>()))
 }
 

@@ -1,24 +1,24 @@
-//! What a query needs of each variable, and what its filters say about it. Pure.
+//! Which columns a query needs of each variable, and what its filters state about it. Pure.
 
 use std::collections::BTreeSet;
 
-use omnigraph_lang::key::{KeyPart, spell_key};
+use omnigraph_columns::key::key_of_values;
+use omnigraph_columns::mapping::entity_fields;
 use omnigraph_lang::query::ir::{
     Access, Aggregate, Column, CompareOp, Domain, Operand, OrderTarget, Predicate, ProjectionExpr, ReadQuery, VarId,
 };
-use omnigraph_lang::schema::{Member, PropertyType, Scalar, Schema};
+use omnigraph_lang::schema::{Member, PropertyType, Scalar};
 use omnigraph_lang::value::Value;
 
 use crate::QueryError;
-use crate::pattern::Input;
-use crate::types::{entity_fields, type_def};
+use crate::input::Input;
 
-/// Share of rows that an equality with a constant leaves, where nothing better is known.
+/// Share of rows that pass an equality with a constant, where nothing better is known.
 const EQUAL_SHARE: f64 = 0.001;
-/// Share of rows that any other condition leaves.
+/// Share of rows that pass any other condition.
 const OTHER_SHARE: f64 = 0.3;
 
-/// Which variables are looked into beyond their ids.
+/// The variables of which more than the id is needed.
 pub(crate) struct Uses {
     /// By a filter.
     pub(crate) in_filters: BTreeSet<VarId>,
@@ -66,7 +66,7 @@ impl Uses {
         let accesses = self.accesses.iter().filter(|access| access.column != Column::Id);
         let mut columns: BTreeSet<_> = accesses.map(|access| (access.var, access.column.name().to_owned())).collect();
         for &var in &self.entities {
-            let def = type_def(input.schema, input.read.variable(var).type_id)?;
+            let def = input.type_def(input.read.variable(var).type_id)?;
             let fields = entity_fields(def);
             // The first field is the id.
             columns.extend(fields.iter().skip(1).map(|field| (var, field.name().clone())));
@@ -93,7 +93,7 @@ pub(crate) fn each_access(condition: &Predicate, found: &mut dyn FnMut(&Access))
     }
 }
 
-/// About what share of rows that assign `vars` the condition leaves; all, if it looks at others too.
+/// The estimated share of rows assigning `vars` that pass the condition: all of them where it reads other variables too.
 pub(crate) fn share(condition: &Predicate, vars: &[VarId]) -> f64 {
     let mut foreign = false;
     each_access(condition, &mut |access| foreign |= !vars.contains(&access.var));
@@ -103,7 +103,14 @@ pub(crate) fn share(condition: &Predicate, vars: &[VarId]) -> f64 {
     match condition {
         Predicate::Compare { op: CompareOp::Equal, left, right, .. } if one_constant(left, right) => EQUAL_SHARE,
         Predicate::And(parts) => parts.iter().map(|part| share(part, vars)).product(),
-        _ => OTHER_SHARE,
+        Predicate::Compare { .. }
+        | Predicate::Or(_)
+        | Predicate::Not(_)
+        | Predicate::ListContains { .. }
+        | Predicate::TextContains { .. }
+        | Predicate::StartsWith { .. }
+        | Predicate::IsNull(_)
+        | Predicate::Decided { .. } => OTHER_SHARE,
     }
 }
 
@@ -112,9 +119,9 @@ fn one_constant(left: &Operand, right: &Operand) -> bool {
 }
 
 /// For every filter that fixes the only member of a node's key, the same condition on the id, which edges hold too.
-pub(crate) fn key_conditions(read: &ReadQuery, schema: &Schema) -> Result<Vec<Predicate>, QueryError> {
+pub(crate) fn key_conditions(input: Input<'_>) -> Result<Vec<Predicate>, QueryError> {
     let mut conditions = Vec::new();
-    for filter in &read.filters {
+    for filter in &input.read.filters {
         let Predicate::Compare { left, op: CompareOp::Equal, right, .. } = filter else { continue };
         let (access, value, ty) = match (left, right) {
             (Operand::Access(access), Operand::Literal(value, ty))
@@ -122,12 +129,13 @@ pub(crate) fn key_conditions(read: &ReadQuery, schema: &Schema) -> Result<Vec<Pr
             _ => continue,
         };
         let Column::Property(property) = &access.column else { continue };
-        let def = type_def(schema, read.variable(access.var).type_id)?;
+        let def = input.type_def(input.read.variable(access.var).type_id)?;
         let is_key = def.key.as_deref() == Some(&[Member::Property(property.id)]);
         if !is_key || property.ty.scalar() != ty.scalar() {
             continue;
         }
-        let Some(id) = spelled(value) else { continue };
+        // No key has a value that cannot be spelled.
+        let Ok(id) = key_of_values(&[value]) else { continue };
         let text = PropertyType::Scalar(Scalar::String);
         conditions.push(Predicate::Compare {
             left: Operand::Access(Access { var: access.var, column: Column::Id }),
@@ -137,10 +145,4 @@ pub(crate) fn key_conditions(read: &ReadQuery, schema: &Schema) -> Result<Vec<Pr
         });
     }
     Ok(conditions)
-}
-
-/// The id of a key of one member; none for a value that no key has.
-fn spelled(value: &Value) -> Option<String> {
-    let part = KeyPart::try_from(value).ok()?;
-    Some(spell_key(&[part]).ok()?.into_owned())
 }

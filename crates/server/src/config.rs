@@ -234,7 +234,7 @@ impl Args for LimitArgs {
             let argument = Arg::new(limit.name)
                 .long(limit.name.replace('_', "-"))
                 .env(format!("OMNIGRAPH_{}", limit.name.to_uppercase()))
-                .value_name(limit.unit.to_uppercase())
+                .value_name(limit.unit.as_str().to_uppercase())
                 .value_parser(value_parser!(u64))
                 .help(format!("{} [default: {}]", limit.description.trim_end_matches('.'), limit.default))
                 .help_heading("Limits");

@@ -1,11 +1,14 @@
-//! Health: NOT_SERVING until every branch was looked at, SERVING, and NOT_SERVING again once the server is told to stop.
+//! Health: NOT_SERVING until every branch was examined, SERVING, and NOT_SERVING again from the request to stop.
 
 use std::time::Duration;
 
-use omnigraph_engine::{BranchSettled, Engine};
+use omnigraph_engine::{BranchSettled, Caller, Engine, SettleAll};
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tracing::{info, warn};
+
+/// The actor of what the server does on its own.
+const ACTOR: &str = "server";
 
 /// The services whose health is reported, besides the server as a whole.
 pub(crate) const SERVICES: [&str; 11] = [
@@ -30,11 +33,11 @@ pub(crate) async fn report(reporter: &HealthReporter, status: ServingStatus) {
     }
 }
 
-/// Looks at every branch of every graph, settles what interrupted writes left, and then reports that the server serves; goes on to look every
-/// `recovery_interval_ms`. What cannot be settled is logged and holds nobody up: its own calls say what is wrong with it.
+/// Settles what interrupted writes left on every branch of every graph, then reports that the server serves; settles again every
+/// `recovery_interval_ms`. A branch that cannot be settled is logged and delays nothing: its own calls report what is wrong with it.
 pub(crate) async fn settle_and_report(engine: &Engine, reporter: &HealthReporter) {
     let settled = settle(engine).await;
-    info!(branches = settled, "every branch was looked at");
+    info!(branches = settled, "every branch is examined");
     report(reporter, ServingStatus::Serving).await;
     let interval = Duration::from_millis(engine.limits().recovery_interval_ms);
     while !interval.is_zero() {
@@ -44,8 +47,15 @@ pub(crate) async fn settle_and_report(engine: &Engine, reporter: &HealthReporter
 }
 
 async fn settle(engine: &Engine) -> usize {
+    let branches = match engine.run(&Caller::new(ACTOR), SettleAll).await {
+        Ok(branches) => branches,
+        Err(failure) => {
+            warn!(problem = ?failure.problem, message = %failure.message, "the graphs could not be listed for settling");
+            return 0;
+        }
+    };
     let mut settled = 0_usize;
-    for BranchSettled { graph, branch, report } in engine.settle_all().await {
+    for BranchSettled { graph, branch, report } in branches {
         match report {
             Ok(_) => settled += 1,
             Err(failure) => warn!(%graph, %branch, problem = ?failure.problem, message = %failure.message,

@@ -5,7 +5,7 @@ use tracing_subscriber::EnvFilter;
 use crate::LogFormat;
 
 /// What is logged where `RUST_LOG` says nothing: our own lines and others' warnings, but for Lance's at each store that it has no client for.
-const DEFAULT_FILTER: &str = "warn,lance_io::object_store=error,omnigraph_server=info,omnigraph_flight=info,omnigraph_engine=info,omnigraph_commit=info,omnigraph_catalog=info";
+const DEFAULT_FILTER: &str = "warn,lance_io::object_store=error,omnigraph_server=info,omnigraph_call=info,omnigraph_flight=info,omnigraph_engine=info,omnigraph_commit=info,omnigraph_catalog=info";
 
 /// Sends the log of this process to standard error. A log that was set up before stays as it is.
 pub fn init_logging(format: LogFormat) {

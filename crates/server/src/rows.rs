@@ -10,13 +10,14 @@ use arrow::error::ArrowError;
 use arrow_ipc::writer::StreamWriter;
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
-use omnigraph_engine::{BatchStream, QueryStream};
+use omnigraph_columns::ColumnsError;
+use omnigraph_engine::BatchStream;
 use omnigraph_flight::{FlightFault, split_batch};
-use omnigraph_types::{Failure, Problem};
+use omnigraph_types::{ColumnInfo, ColumnType, Failure, Problem, ScalarType};
 use omnigraph_wire::v1 as wire;
 use prost::Message;
 
-use self::value::value;
+use self::value::Cells;
 
 mod value;
 
@@ -25,24 +26,22 @@ const CHUNK_BYTES: usize = 1024 * 1024;
 /// Bytes that a row's place in a chunk takes besides the row.
 const ROW_OVERHEAD_BYTES: usize = 6;
 
-/// The columns of a result in the words of the contract.
-pub(crate) fn columns(result: &QueryStream) -> Result<Vec<wire::Column>, Failure> {
-    let fields = result.schema.fields().iter();
-    let column = |(field, info): (&arrow::datatypes::FieldRef, &omnigraph_engine::ColumnInfo)| {
-        let data_type = value::data_type(field.data_type(), info).ok_or_else(|| unknown_type(&info.name))?;
-        Ok(wire::Column { name: info.name.clone(), r#type: Some(data_type), nullable: info.nullable })
+/// The columns as results describe them: an enum's values travel as text, and its names are in the schema.
+pub(crate) fn columns(columns: Vec<ColumnInfo>) -> Vec<ColumnInfo> {
+    let described = |column: ColumnInfo| match column.ty {
+        ColumnType::Enum(_) => ColumnInfo { ty: ColumnType::Scalar(ScalarType::String), ..column },
+        ColumnType::Scalar(_) | ColumnType::List(_) | ColumnType::Vector(_) | ColumnType::Node(_) => column,
     };
-    fields.zip(&result.columns).map(column).collect()
+    columns.into_iter().map(described).collect()
 }
 
-fn unknown_type(column: &str) -> Failure {
-    let message = format!("column {column} of the result has a type that rows cannot hold: ask for arrow_ipc");
-    Failure::new(Problem::Internal, message)
+fn unreadable(column: &str, error: ColumnsError) -> Failure {
+    Failure::new(Problem::Internal, format!("column {column} of the result cannot be read")).with_source(error)
 }
 
 /// The rows of a result, in chunks.
 pub(crate) fn row_chunks(
-    columns: Vec<wire::Column>,
+    columns: Vec<ColumnInfo>,
     batches: BatchStream,
 ) -> impl Stream<Item = Result<wire::RowChunk, Failure>> + use<> {
     let state = Chunks { columns, batches, batch: None };
@@ -50,7 +49,7 @@ pub(crate) fn row_chunks(
 }
 
 struct Chunks {
-    columns: Vec<wire::Column>,
+    columns: Vec<ColumnInfo>,
     batches: BatchStream,
     /// The batch that is being taken apart, and its next row.
     batch: Option<(RecordBatch, usize)>,
@@ -80,11 +79,12 @@ impl Chunks {
     fn chunk(&self, batch: &RecordBatch, mut row: usize) -> Result<(wire::RowChunk, usize), Failure> {
         let mut chunk = wire::RowChunk::default();
         let mut bytes = 0;
+        let cells = self.columns.iter().zip(batch.columns());
+        let cells =
+            cells.map(|(column, array)| Cells::of(array, column).map_err(|error| unreadable(&column.name, error)));
+        let cells = cells.collect::<Result<Vec<_>, _>>()?;
         while row < batch.num_rows() && bytes < CHUNK_BYTES {
-            let cells = self.columns.iter().zip(batch.columns());
-            let values =
-                cells.map(|(column, array)| value(array, row, column).ok_or_else(|| unknown_type(&column.name)));
-            let encoded = wire::Row { values: values.collect::<Result<_, _>>()? };
+            let encoded = wire::Row { values: cells.iter().map(|cells| cells.value(row)).collect() };
             bytes += encoded.encoded_len() + ROW_OVERHEAD_BYTES;
             chunk.rows.push(encoded);
             row += 1;

@@ -1,7 +1,7 @@
 //! A server from its start to its end.
 //!
-//! Order of the start: the address is checked and bound, the root is opened, the services answer, every graph is looked at, and only then
-//! health says SERVING. Order of the end: health says NOT_SERVING, no new connection is taken, running calls get `shutdown_timeout_ms`.
+//! Order of the start: the address is checked and bound, the root is opened, the services answer, every branch is examined, and only then
+//! health reports SERVING. Order of the end: health reports NOT_SERVING, no new connection is accepted, running calls get `shutdown_timeout_ms`.
 
 use std::future::Future;
 use std::io;
@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use omnigraph_call::CallLayer;
 use omnigraph_engine::{Engine, EngineOptions};
 use omnigraph_types::{Failure, SystemClock, quiet_contained_panics};
 use thiserror::Error;
@@ -21,8 +22,8 @@ use tonic_health::ServingStatus;
 use tonic_health::server::{HealthReporter, HealthService};
 use tracing::{info, warn};
 
-use crate::transport::CallLayer;
-use crate::{ConfigError, ServeConfig, health, services};
+use crate::config::{ConfigError, ServeConfig};
+use crate::{health, routes};
 
 /// Bytes that a client may send on one stream before the server has read them.
 const STREAM_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
@@ -30,7 +31,7 @@ const STREAM_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
 const CONNECTION_WINDOW_BYTES: u32 = 16 * 1024 * 1024;
 /// Streams of one connection at once.
 const CONNECTION_STREAMS_MAX: u32 = 1_024;
-/// Silence on a connection after which the server asks whether its client is there, and how long it waits for the answer.
+/// Silence on a connection after which the server pings its client, and how long it waits for the answer.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -45,7 +46,7 @@ pub enum ServeError {
     Listen {
         /// The address.
         listen: SocketAddr,
-        /// What the operating system says.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The root cannot be opened.
@@ -53,7 +54,7 @@ pub enum ServeError {
     Open {
         /// The root.
         root: String,
-        /// What the engine says.
+        /// The engine's failure.
         #[source]
         failure: Failure,
     },
@@ -65,7 +66,7 @@ pub enum ServeError {
     Transport(#[from] tonic::transport::Error),
 }
 
-/// A server whose address is bound and whose root is open, and that answers nobody yet.
+/// A server whose address is bound and whose root is open, and that answers no call yet.
 pub struct BoundServer {
     listener: TcpListener,
     address: SocketAddr,
@@ -73,7 +74,7 @@ pub struct BoundServer {
 }
 
 impl BoundServer {
-    /// Checks the configuration, binds the address and opens the root. Sets the process's panic hook, which hands on to the one before it.
+    /// Checks the configuration, binds the address and opens the root. Sets the process's panic hook, which calls the one before it.
     pub async fn bind(config: ServeConfig) -> Result<Self, ServeError> {
         config.check_exposure()?;
         quiet_contained_panics();
@@ -105,7 +106,7 @@ impl BoundServer {
         health::report(&reporter, ServingStatus::NotServing).await;
         let health_service = HealthService::from_health_reporter(reporter.clone());
         let stopping = CancellationToken::new();
-        let routes = services::routes(&self.engine, health_service)?;
+        let routes = routes::routes(&self.engine, health_service)?;
 
         let server = Server::builder()
             .initial_stream_window_size(STREAM_WINDOW_BYTES)
@@ -134,23 +135,22 @@ impl BoundServer {
         stopping.cancel();
         match tokio::time::timeout(Duration::from_millis(limits.shutdown_timeout_ms), serving).await {
             Ok(outcome) => outcome?,
-            Err(_) => warn!(
-                shutdown_timeout_ms = limits.shutdown_timeout_ms,
-                "requests still ran at the end and were broken off"
-            ),
+            Err(_) => {
+                warn!(shutdown_timeout_ms = limits.shutdown_timeout_ms, "requests still ran at the end and were ended")
+            }
         }
         Ok(())
     }
 }
 
-/// Serves until `shutdown` resolves, which may be while it starts. Tells its address in the log and on standard output, for whoever started it
-/// with port 0.
+/// Serves until `shutdown` resolves, which may be during startup. Writes its address to the log and to standard output, for the process that
+/// started it with port 0.
 pub async fn serve(config: ServeConfig, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
     let mut shutdown = std::pin::pin!(shutdown);
     let server = tokio::select! {
         bound = BoundServer::bind(config) => bound?,
         () = &mut shutdown => {
-            info!("told to stop before it could be called");
+            info!("shutdown requested during startup");
             return Ok(());
         }
     };
@@ -160,7 +160,7 @@ pub async fn serve(config: ServeConfig, shutdown: impl Future<Output = ()>) -> R
     server.run(shutdown).await
 }
 
-/// Writes the line that whoever started the process waits for. A closed standard output is no reason to stop.
+/// Writes the line that the starting process waits for. A closed standard output does not stop the server.
 fn announce(address: SocketAddr) {
     use std::io::Write;
     let mut out = io::stdout().lock();
@@ -169,7 +169,7 @@ fn announce(address: SocketAddr) {
     }
 }
 
-/// Resolves when the process is told to stop: SIGTERM, or SIGINT as Control-C sends it. From this call on neither ends the process by itself.
+/// Resolves when the process receives SIGTERM, or SIGINT as Control-C sends it. From this call on neither ends the process by itself.
 ///
 /// # Panics
 ///

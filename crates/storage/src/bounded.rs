@@ -1,7 +1,7 @@
-//! The object store, which reads no object whole that is too large to be held.
+//! An object store that refuses to read an object whole if it is too large for memory.
 //!
-//! Lance reads a file whole where the table's version says that it is small, and its manifests and deletions however large they are. What lies there
-//! may have become anything since; a read of a range is bounded by whoever asks, and one that the object ends before is told as that.
+//! Lance reads a file whole where the table's version says that the file is small, and reads manifests and deletions whole whatever their size. The
+//! object may have been replaced since. A read of a range is bounded by its caller; one past the end of the object is reported as `TooShort`.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -18,15 +18,19 @@ use object_store::{
 };
 use thiserror::Error as ThisError;
 
-use crate::error::causes;
+use crate::causes::causes;
 
 /// Bytes of the largest object that is read whole. A manifest takes a few hundred bytes for each fragment, a deletion four for each row.
 const WHOLE_BYTES_MAX: u64 = 128 * 1024 * 1024;
 
-/// What errors name as the store.
+/// Bytes of the largest small object that is read into memory, and so of the largest that is written. The product writes far smaller ones: an
+/// intent takes a few hundred bytes for each table that it changes.
+pub(crate) const OBJECT_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// The name of this store in errors.
 const STORE: &str = "bounded";
 
-/// An object that was to be read whole.
+/// An object that was to be read whole and is too large.
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
 #[error("the object has {bytes} bytes, and at most {WHOLE_BYTES_MAX} are read at once")]
 pub(crate) struct TooLarge {
@@ -41,7 +45,7 @@ impl TooLarge {
     }
 }
 
-/// An object that ends before what was to be read of it: a file has been cut, or another stands in its place.
+/// An object that ends before the range that was to be read: the file was cut, or replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ThisError)]
 #[error("the object has {bytes} bytes, and was to be read up to {end}")]
 pub(crate) struct TooShort {
@@ -70,7 +74,7 @@ impl BoundedStore {
         Arc::new(Self(inner))
     }
 
-    /// The outcome of a read, or that the object ends before `end`: stores do not agree how they say that.
+    /// The outcome of a read, or `TooShort` if the object ends before `end`: stores report that in different ways.
     async fn unless_short<T>(&self, location: &Path, end: u64, read: Result<T>) -> Result<T> {
         match self.0.head(location).await {
             Ok(found) if found.size < end => Err(TooShort::error(found.size, end)),
@@ -111,7 +115,7 @@ impl ObjectStore for BoundedStore {
             return Err(Error::Generic { store: STORE, source });
         }
         match end {
-            // A store answers with what there is of a range.
+            // A store answers with the part of a range that exists.
             Some(end) if found.range.end < end => Err(TooShort::error(found.meta.size, end)),
             _ => Ok(found),
         }

@@ -1,7 +1,7 @@
-//! Changes that are staged and not committed, and what a committed transaction says of itself.
+//! Changes that are staged and not committed, and the description of a committed transaction.
 //!
-//! Invariants: a change knows the version that it was staged on and is committed nowhere else; its Lance transaction has the UUID that the
-//! attempt minted, so that it is recognised wherever it is met.
+//! Invariants: a change knows the version that it is committed on and is committed nowhere else; its Lance transaction has the UUID that the
+//! attempt minted, so that readers of a version recognise it.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -10,12 +10,12 @@ use std::sync::Arc;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use lance::dataset::transaction::{Operation, Transaction};
 use lance_core::datatypes::{LANCE_UNENFORCED_PRIMARY_KEY, Schema as LanceSchema};
-use omnigraph_types::{AttemptId, OperationId, TableVersion};
+use omnigraph_types::{AttemptId, OperationId, TableVersion, TransactionKind};
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::files::Bases;
-use crate::{Pin, StagedFiles};
+use crate::unfit::Unfit;
+use crate::{Pin, StagedFiles, Table};
 
 /// Transaction property that holds the operation id.
 const OPERATION_PROPERTY: &str = "omnigraph.operation_id";
@@ -24,7 +24,7 @@ const ATTEMPT_PROPERTY: &str = "omnigraph.attempt_id";
 /// The column that is declared as the unenforced primary key of a new table.
 const KEY_COLUMN: &str = "id";
 
-/// Whose a transaction is. Stored in the Lance transaction: the UUID as its own, the ids as properties.
+/// The operation and attempt that made a transaction. Stored in the Lance transaction: the UUID as its own, the ids as properties.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransactionMark {
     /// Lance's transaction UUID, minted by the attempt.
@@ -50,23 +50,6 @@ impl TransactionMark {
             transaction_properties: Some(Arc::new(properties)),
         }
     }
-}
-
-/// What a transaction does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TransactionKind {
-    /// Adds rows.
-    Append,
-    /// Replaces all rows, or creates the table.
-    Overwrite,
-    /// Removes rows.
-    Delete,
-    /// Changes rows or replaces fragments.
-    Update,
-    /// Goes back to the content of a version.
-    Restore(TableVersion),
-    /// Anything else, by Lance's name.
-    Other(String),
 }
 
 /// A committed transaction.
@@ -105,54 +88,20 @@ fn property<T: FromStr>(transaction: &Transaction, name: &str) -> Option<T> {
     transaction.transaction_properties.as_ref()?.get(name)?.parse().ok()
 }
 
-/// Why a change cannot be committed to its table.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(crate) enum Unfit {
-    /// A data file has a column that the table has not.
-    #[error("the table has no column {path:?}")]
-    NoColumn {
-        /// The column, struct by struct.
-        path: Vec<String>,
-    },
-    /// A schema that Lance cannot store.
-    #[error("the schema cannot be stored: {reason}")]
-    Schema {
-        /// Lance's words.
-        reason: String,
-    },
-    /// A column name that Lance reads as a path: it could be written and not read.
-    #[error("a column may not be named {name:?}: Lance reads '`' and '.' as parts of a path")]
-    ColumnName {
-        /// The name.
-        name: String,
-    },
-    /// A fragment to remove that the version has not.
-    #[error("the version has no fragment {id}")]
-    NoFragment {
-        /// Its id.
-        id: u64,
-    },
-    /// Files written for a tree that the table was not made from.
-    #[error("the files were written for {tree}, which the table was not made from")]
-    OtherTree {
-        /// That tree.
-        tree: String,
-    },
-    /// A change staged on another version than the one given.
-    #[error("the change was staged on another version")]
-    OtherBase,
-    /// A change that is no creation, or one where none belongs.
-    #[error("a creation makes a new table, every other change needs a version to stand on")]
-    CreationMismatch,
-}
-
-/// What a change stands on.
+/// The version that a change is committed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Base {
-    /// Nothing: it creates the table.
+    /// None: it creates the table.
     Creation(RowIds),
     /// One exact version.
     At(Pin),
+    /// A later version, which earlier transactions of the same effect made.
+    After {
+        /// The version that the change was staged on.
+        staged_on: Pin,
+        /// The version that it is committed on.
+        made: Pin,
+    },
 }
 
 /// How rows of a new table are identified.
@@ -207,17 +156,41 @@ impl StagedChange {
         self
     }
 
-    /// Whose the change is.
+    /// The operation and attempt that made the change.
     pub fn mark(&self) -> &TransactionMark {
         &self.mark
     }
 
-    /// The version that the change was staged on; 0 for a creation.
+    /// The version that the change is committed on; 0 for a creation.
     pub fn read_version(&self) -> TableVersion {
         match &self.base {
             Base::Creation(_) => TableVersion(0),
-            Base::At(pin) => pin.version,
+            Base::At(pin) | Base::After { made: pin, .. } => pin.version,
         }
+    }
+
+    /// The fragments that the change removes or rewrites; those of a change that replaces the whole table are none.
+    pub(crate) fn fragments_touched(&self) -> Vec<u64> {
+        match &self.operation {
+            Ok(Operation::Update { removed_fragment_ids: removed, updated_fragments: rewritten, .. })
+            | Ok(Operation::Delete { deleted_fragment_ids: removed, updated_fragments: rewritten, .. }) => {
+                removed.iter().copied().chain(rewritten.iter().map(|fragment| fragment.id)).collect()
+            }
+            // Every other operation that this crate stages adds rows, or replaces the whole table.
+            Ok(_) | Err(_) => Vec::new(),
+        }
+    }
+
+    /// The same change on a later version of its tree: one that earlier transactions of the same effect made. The commit refuses it if they
+    /// changed a fragment that this change removes or rewrites. A change of another tree, or a creation, stays as it is.
+    pub fn after(&self, made: &Table) -> StagedChange {
+        let base = match &self.base {
+            Base::At(staged_on) | Base::After { staged_on, .. } if staged_on.tree == made.pin().tree => {
+                Base::After { staged_on: staged_on.clone(), made: made.pin() }
+            }
+            Base::At(_) | Base::After { .. } | Base::Creation(_) => self.base.clone(),
+        };
+        Self { base, ..self.clone() }
     }
 
     pub(crate) fn base(&self) -> &Base {

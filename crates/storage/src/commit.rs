@@ -1,7 +1,7 @@
 //! Exact commits: the only way that a version of a tree comes into being.
 //!
 //! Invariants: a commit lands at its base + 1 or nowhere; a taken slot is a value that names its owner; an error says whether anything was
-//! applied, and what cannot be told is `CommitUnknown`. Lance's automatic cleanup never runs.
+//! applied, and an outcome that cannot be read back is `CommitUnknown`. Lance's automatic cleanup never runs.
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
@@ -15,10 +15,12 @@ use lance_core::Error as LanceError;
 use object_store::{Error as ObjectStoreError, ObjectStoreExt, PutMode};
 use omnigraph_types::{TableVersion, TreeId, contain_async};
 
-use crate::change::{Base, RowIds, Unfit};
-use crate::error::{is_status_unknown, lance_error};
-use crate::exact::{handler, manifest_path, version_in};
+use crate::blame::{is_status_unknown, lance_error};
+use crate::change::{Base, RowIds};
+use crate::exact::handler;
 use crate::files::FILE_VERSION;
+use crate::manifest::{manifest_path, version_in};
+use crate::unfit::Unfit;
 use crate::{
     Certainty, Existence, ObjectPath, Pin, StagedChange, StorageError, Store, Table, TransactionInfo, TransactionMark,
     TreeRef,
@@ -31,7 +33,7 @@ const FIRST_VERSION: TableVersion = TableVersion(1);
 /// What a commit does, for errors.
 const ACTION: &str = "commit to a table";
 
-/// What an exact commit met.
+/// The outcome of an exact commit.
 #[derive(Debug, Clone)]
 #[must_use]
 pub enum CommitOutcome {
@@ -48,11 +50,11 @@ impl Store {
     /// Opens one exact version, without listing.
     ///
     /// # Errors
-    /// `TableNotFound` if there is no such version, `Corrupt` if what stands there is no version of this number.
+    /// `TableNotFound` if there is no such version, `Corrupt` if its manifest is not one of this version.
     pub async fn open_table(&self, pin: &Pin) -> Result<Table, StorageError> {
         let opened = self.open_version(pin).await;
         let Err(error) = &opened else { return opened };
-        // What is remembered of a manifest is true until somebody puts another in its place: look at what is there now.
+        // The remembered size is true unless the manifest was replaced: ask the store again.
         let folder = self.location(&pin.tree.folder());
         self.exact().forget(&folder, pin.version.0);
         match self.exact().size(&folder, pin.version.0, self.objects()).await {
@@ -69,7 +71,7 @@ impl Store {
         // Lance panics on some damaged manifests.
         let opened = contain_async(self.dataset_builder(&pin.tree).with_version(pin.version.0).load()).await;
         let opened = opened.map_err(|contained| {
-            let reason = format!("Lance gave up on its manifest: {contained}");
+            let reason = format!("Lance panicked while it read the manifest: {contained}");
             corrupt(pin, "a version that can be opened", reason)
         })?;
         match opened {
@@ -100,7 +102,7 @@ impl Store {
         match self.objects().head(&manifest).await {
             Ok(_) => Ok(Existence::Exists),
             Err(ObjectStoreError::NotFound { .. }) => Ok(Existence::Absent),
-            Err(error) => Err(read_error("look for a version", tree, error)),
+            Err(error) => Err(read_error("check that a version exists", tree, error)),
         }
     }
 
@@ -179,7 +181,7 @@ impl Store {
             ref_path: self.uri(&from.tree.folder()),
             branch_name: Some(name.clone()),
         };
-        // What `Dataset::create_branch` does, in our session: in one of its own Lance knows no stores but those it has clients for.
+        // The same as `Dataset::create_branch`, but in our session: a session of Lance's own knows only stores that Lance has clients for.
         let uri = self.uri(&made.folder());
         let builder = CommitBuilder::new(uri.as_str())
             .with_store_params(self.params())
@@ -223,12 +225,31 @@ impl Store {
         let pin = base.pin();
         match change.base() {
             Base::At(staged_on) if *staged_on == pin => {}
-            Base::At(_) => return Err(unfit(&pin.tree, Unfit::OtherBase)),
+            Base::After { staged_on, made } if *made == pin => self.check_fragments(base, staged_on, change).await?,
+            Base::At(_) | Base::After { .. } => return Err(unfit(&pin.tree, Unfit::OtherBase)),
             Base::Creation(_) => return Err(unfit(&pin.tree, Unfit::CreationMismatch)),
         }
         let transaction = change.transaction().map_err(|error| unfit(&pin.tree, error))?;
         let builder = CommitBuilder::new(std::sync::Arc::clone(base.dataset()));
         self.commit(builder, transaction, pin.tree.at(pin.version.next())).await
+    }
+
+    /// Checks that the fragments which a later transaction of an effect touches are those that it was staged on: Lance finds no newer
+    /// transactions, so it would not detect a second change of one.
+    async fn check_fragments(&self, base: &Table, staged_on: &Pin, change: &StagedChange) -> Result<(), StorageError> {
+        let touched = change.fragments_touched();
+        if touched.is_empty() {
+            return Ok(());
+        }
+        let staged_on = self.open_table(staged_on).await?;
+        for id in touched {
+            let fragments =
+                |table: &Table| table.fragments_by_id(&[id]).map_err(|error| unfit(&base.pin().tree, error));
+            if fragments(&staged_on)? != fragments(base)? {
+                return Err(unfit(&base.pin().tree, Unfit::FragmentChanged { id }));
+            }
+        }
+        Ok(())
     }
 
     /// Restores the content of `restored` at exactly version `at`.
@@ -266,7 +287,7 @@ impl Store {
             }
             Err(error) => error,
         };
-        // Whatever the error says, the slot is the truth.
+        // The slot decides, whatever the error says.
         match self.transaction_at(&at.tree, at.version).await {
             Ok(Some(found)) if found.uuid == uuid => Ok(CommitOutcome::Committed(self.open_table(&at).await?)),
             Ok(Some(by)) => Ok(CommitOutcome::Occupied { by }),

@@ -1,28 +1,20 @@
 //! The one error of this crate.
 //!
-//! Invariant: store paths and Lance's words are in fields and sources, for the log; a `Failure`'s message holds none of them.
+//! Invariant: store paths and Lance's messages are in fields and sources, for the log; a `Failure`'s message holds none of them.
 
 use std::error::Error as StdError;
 
-use lance_core::Error as LanceError;
-use lance_core::error::CommitStatusUnknownError;
 use omnigraph_types::{Failure, Problem, TableVersion};
 use thiserror::Error;
 
-use crate::bounded::{TooLarge, TooShort};
-use crate::hooked::HookFault;
-use crate::object::OBJECT_BYTES_MAX;
-use crate::root::StoreKind;
+use crate::bounded::OBJECT_BYTES_MAX;
 use crate::{Pin, TreeRef};
 
 /// The cause, kept for the log.
 pub(crate) type Source = Box<dyn StdError + Send + Sync>;
 
-/// How a person learns which object it is: a message holds no paths.
-const FIND_IT: &str = "`omnigraph check` with the graph's name tells which and what to do";
-
-/// What object_store calls the store that Lance makes of a file in memory. No root is one.
-const WHOLE_FILE: &str = "memory";
+/// How a person identifies the object: a message holds no paths.
+const FIND_IT: &str = "`omnigraph check` with the graph's name identifies it and says what to do";
 
 /// Whether a failed call may have changed the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +25,7 @@ pub enum Certainty {
     Unknown,
 }
 
-/// What can stand where a small object belongs.
+/// What was found at the path of a small object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Misplaced {
     /// A folder, which only a local root has.
@@ -42,7 +34,7 @@ pub enum Misplaced {
     TooLarge {
         /// Its bytes.
         bytes: u64,
-        /// Changes whenever it is written, where the store tells.
+        /// Changes whenever it is written, where the store reports it.
         etag: Option<String>,
     },
 }
@@ -64,7 +56,7 @@ pub enum StorageError {
         /// The cause.
         source: Source,
     },
-    /// The store does not let this process read and write below the root.
+    /// The store does not permit this process to read and write below the root.
     #[error("the store of the root cannot be used: {reason}")]
     StoreUnusable {
         /// Why, and the way out.
@@ -126,12 +118,12 @@ pub enum StorageError {
         /// The cause.
         source: Source,
     },
-    /// Something that is no small object stands where one belongs.
+    /// The path of a small object holds something else.
     #[error("{object} is {found:?}, not an object")]
     Misplaced {
         /// The object.
         object: String,
-        /// What stands there.
+        /// What it holds.
         found: Misplaced,
     },
     /// A tree that was made in another root: the root was moved or copied.
@@ -196,7 +188,7 @@ impl StorageError {
             ),
             Self::Store { action, .. } => (Problem::StorageUnavailable, format!("the store failed: {action}")),
             Self::CommitUnknown { .. } => {
-                (Problem::StorageUnavailable, "the store did not tell the outcome of a commit".to_owned())
+                (Problem::StorageUnavailable, "the outcome of a commit could not be read from the store".to_owned())
             }
             Self::InexactCommit { expected, landed, .. } => (
                 Problem::InvariantViolation { object: "table".to_owned(), expected: format!("version {expected}") },
@@ -204,12 +196,12 @@ impl StorageError {
             ),
             Self::Corrupt { expected, .. } => (
                 Problem::Corrupt { object: "stored object".to_owned(), expected: (*expected).to_owned() },
-                format!("a stored object is not what it must be, {expected}: {FIND_IT}"),
+                format!("a stored object cannot be read as {expected}: {FIND_IT}"),
             ),
             Self::Misplaced { found, .. } => {
                 let expected = format!("an object of at most {OBJECT_BYTES_MAX} bytes");
                 let message = match found {
-                    Misplaced::Folder => "a folder stands where an object belongs: remove it".to_owned(),
+                    Misplaced::Folder => "a folder has the path of a stored object: remove the folder".to_owned(),
                     Misplaced::TooLarge { bytes, .. } => format!("a stored object has {bytes} bytes, which is not {expected}"),
                 };
                 (Problem::Corrupt { object: "stored object".to_owned(), expected }, message)
@@ -221,140 +213,9 @@ impl StorageError {
                     .to_owned(),
             ),
             Self::Mismatch { action, .. } => {
-                (Problem::Internal, format!("what was to be done does not fit a table: {action}"))
+                (Problem::Internal, format!("a change or a read does not fit a table: {action}"))
             }
         };
         Failure::new(problem, message).with_source(self)
     }
-}
-
-/// The error of a Lance call that changes nothing others can see.
-pub(crate) fn lance_error(action: &'static str, object: impl ToString, error: LanceError) -> StorageError {
-    let object = object.to_string();
-    match error {
-        LanceError::External { source } => match source.downcast::<StorageError>() {
-            Ok(own) => *own,
-            Err(source) => StorageError::Store { action, object, certainty: Certainty::NotApplied, source },
-        },
-        LanceError::InvalidInput { .. }
-        | LanceError::SchemaMismatch { .. }
-        | LanceError::Schema { .. }
-        | LanceError::Arrow { .. }
-        | LanceError::FieldNotFound { .. }
-        | LanceError::NotSupported { .. } => StorageError::Mismatch { action, object, source: Box::new(error) },
-        error => match blame(&error) {
-            Blame::Content(expected) => StorageError::Corrupt { object, expected, source: Box::new(error) },
-            Blame::Store | Blame::Neither => {
-                StorageError::Store { action, object, certainty: Certainty::NotApplied, source: Box::new(error) }
-            }
-        },
-    }
-}
-
-pub(crate) fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |error| {
-        let error: &'a (dyn StdError + 'static) = *error;
-        error.source()
-    })
-}
-
-/// The error of reading tables through another library.
-///
-/// # Errors
-/// The cause itself, where neither the store nor what it holds is to blame.
-pub fn reading_error(action: &'static str, cause: Source) -> Result<StorageError, Source> {
-    const OBJECT: &str = "the tables read";
-    match blame(cause.as_ref()) {
-        Blame::Content(expected) => Ok(StorageError::Corrupt { object: OBJECT.to_owned(), expected, source: cause }),
-        Blame::Store => {
-            let (object, certainty) = (OBJECT.to_owned(), Certainty::NotApplied);
-            Ok(StorageError::Store { action, object, certainty, source: cause })
-        }
-        Blame::Neither => Err(cause),
-    }
-}
-
-/// Who is to blame for a failed read.
-enum Blame {
-    /// What the store holds: this was expected.
-    Content(&'static str),
-    /// The store, which may answer another time.
-    Store,
-    /// Neither.
-    Neither,
-}
-
-fn blame(error: &(dyn StdError + 'static)) -> Blame {
-    // A shared error passes for the one in it, except when it is asked for its type.
-    let of_lance = |wanted: fn(&LanceError) -> bool| {
-        causes(error).filter_map(|cause| cause.downcast_ref::<LanceError>()).any(|cause| wanted(cause.find_root()))
-    };
-    let of_store = |wanted: fn(&object_store::Error) -> bool| {
-        causes(error).any(|cause| cause.downcast_ref::<object_store::Error>().is_some_and(wanted))
-    };
-    let absent = of_store(|error| matches!(error, object_store::Error::NotFound { .. }))
-        || of_lance(|error| matches!(error, LanceError::NotFound { .. }));
-    let through_lance = of_lance(|_| true);
-    // Lance reads a small file whole and then from memory: a range that is not in it is the file's fault.
-    let failed = of_store(|error| !matches!(error, object_store::Error::Generic { store, .. } if *store == WHOLE_FILE));
-    if TooLarge::of(error).is_some() || TooShort::is_root_of(error) {
-        return Blame::Content("a Lance file");
-    }
-    if absent {
-        // A version names its files, and nobody removes one that is named.
-        Blame::Content("a file that a table's version names")
-    } else if failed || (through_lance && causes(error).any(|cause| cause.is::<std::io::Error>())) {
-        Blame::Store
-    } else if of_lance(|error| {
-        matches!(
-            error,
-            LanceError::CorruptFile { .. }
-                | LanceError::IO { .. }
-                | LanceError::InvalidInput { .. }
-                | LanceError::Arrow { .. }
-        )
-    }) {
-        // The store gave the bytes, and Lance could not make sense of them. It calls a file that is none an invalid input.
-        Blame::Content("a Lance file")
-    } else {
-        Blame::Neither
-    }
-}
-
-/// Whether Lance itself could not tell if its commit landed.
-pub(crate) fn is_status_unknown(error: &LanceError) -> bool {
-    if matches!(error, LanceError::Timeout { .. }) {
-        return true;
-    }
-    causes(error).any(|cause| cause.is::<CommitStatusUnknownError>())
-}
-
-/// Whether a call that failed may be applied yet, by a store that is not asked again. A local call that has returned is over.
-pub(crate) fn may_land(error: &object_store::Error, place: StoreKind) -> bool {
-    use object_store::Error as Failed;
-    match HookFault::of(error) {
-        Some(HookFault::Late) => true,
-        Some(HookFault::Refused | HookFault::ReplyLost | HookFault::Torn) => false,
-        None => match error {
-            // The store has answered, and its answer is no.
-            Failed::AlreadyExists { .. }
-            | Failed::Precondition { .. }
-            | Failed::NotFound { .. }
-            | Failed::InvalidPath { .. }
-            | Failed::NotSupported { .. }
-            | Failed::NotImplemented { .. }
-            | Failed::PermissionDenied { .. }
-            | Failed::Unauthenticated { .. } => false,
-            _ => place != StoreKind::Local,
-        },
-    }
-}
-
-/// The error of an object store call.
-pub(crate) fn object_error(action: &'static str, object: impl ToString, error: object_store::Error) -> StorageError {
-    let certainty = match HookFault::of(&error) {
-        Some(HookFault::Refused) => Certainty::NotApplied,
-        Some(HookFault::ReplyLost | HookFault::Late | HookFault::Torn) | None => Certainty::Unknown,
-    };
-    StorageError::Store { action, object: object.to_string(), certainty, source: Box::new(error) }
 }

@@ -2,8 +2,8 @@
 //!
 //! Lance rebases over newer compatible transactions before its first attempt, even with zero retries. It finds them by listing, so a
 //! handler that lists none leaves exactly one outcome: the version after the base, put if absent, or a conflict.
-//! Invariants: nothing here lists; a version is written once and never again, so what is known of it stays true; there is no hint of the
-//! newest version, which Lance's own handler would write beside the manifest.
+//! Invariants: nothing here lists; a version is written once and never again, so a remembered size stays true; no hint of the newest version is
+//! written, which Lance's own handler would put beside the manifest.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,8 @@ use lance_table::io::commit::{CommitError, CommitHandler, ManifestLocation, Mani
 use object_store::path::Path;
 use object_store::{Error as ObjectStoreError, ObjectStore as OsObjectStore, ObjectStoreExt, PutMode};
 
-use crate::error::may_land;
+use crate::blame::may_land;
+use crate::manifest::manifest_path;
 use crate::root::StoreKind;
 
 /// The name under which a manifest is put together in memory.
@@ -35,7 +36,7 @@ pub(crate) struct ExactCommits {
 }
 
 impl ExactCommits {
-    /// For a kind of store: where a put that failed may land yet, the outcome of a commit is not known.
+    /// For a kind of store: where a failed put may still land, the outcome of a commit is unknown.
     pub(crate) fn of(kind: StoreKind) -> Self {
         Self { kind, sizes: Mutex::default() }
     }
@@ -75,7 +76,7 @@ impl ExactCommits {
     }
 }
 
-/// A version's manifest. Caches are keyed by the version alone, so no etag is told.
+/// A version's manifest. Caches are keyed by the version alone, so it carries no etag.
 fn location_of(version: u64, path: Path, size: u64, naming_scheme: ManifestNamingScheme) -> ManifestLocation {
     ManifestLocation { version, path, size: Some(size), naming_scheme, e_tag: None, identity: None }
 }
@@ -144,19 +145,6 @@ impl CommitHandler for ExactCommits {
             }
             Err(error) => Err(CommitError::OtherError(error.into())),
         }
-    }
-}
-
-/// The place of a version's manifest.
-pub(crate) fn manifest_path(folder: &Path, version: u64) -> Path {
-    ManifestNamingScheme::V2.manifest_path(folder, version)
-}
-
-/// The version in a manifest's file name; none for other files.
-pub(crate) fn version_in(file_name: &str) -> Option<u64> {
-    match ManifestNamingScheme::detect_scheme(file_name) {
-        Some(ManifestNamingScheme::V2) => ManifestNamingScheme::V2.parse_version(file_name),
-        Some(ManifestNamingScheme::V1) | None => None,
     }
 }
 

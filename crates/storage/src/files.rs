@@ -1,9 +1,9 @@
 //! Data files that no manifest names.
 //!
 //! A file is written once and becomes part of a version only by a commit that lists it. A writer runs Lance's own writer in a task, fed
-//! through a short channel: whoever sends faster than the disk takes waits.
-//! Invariant: files know their columns by name, not by the field ids that they were written with, so they fit a table whose columns have
-//! got other ids since.
+//! through a short channel: a sender that is faster than the disk waits.
+//! Invariant: files know their columns by name, not by the field ids that they were written with, so they fit a table whose columns were
+//! given other ids since.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,8 +26,8 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::change::Unfit;
-use crate::error::lance_error;
+use crate::blame::lance_error;
+use crate::unfit::Unfit;
 use crate::{Certainty, ObjectPath, StorageError, Store, TreeRef};
 
 /// The version of Lance's file format that is written.
@@ -97,8 +97,8 @@ impl StagedFiles {
         self.all().next().is_none()
     }
 
-    /// The files as fragments of a table with this schema; their ids are given at the commit. `bases` says as what the table knows the trees
-    /// that it was made from.
+    /// The files as fragments of a table with this schema; their ids are given at the commit. `bases` are the trees whose files the table
+    /// may name.
     pub(crate) fn fragments_for(&self, schema: &LanceSchema, bases: &Bases<'_>) -> Result<Vec<Fragment>, Unfit> {
         let table = ids_by_path(schema);
         let mut fragments = Vec::new();
@@ -125,7 +125,7 @@ impl StagedFiles {
     }
 }
 
-/// As what a table knows the trees whose files it may name.
+/// The trees whose files a table may name, with Lance's number of each.
 pub(crate) enum Bases<'a> {
     /// A table that is being made: its own files only.
     Own,
@@ -182,7 +182,7 @@ fn written_fields(schema: &LanceSchema) -> Vec<WrittenField> {
 
 /// Ends a writer's stream so that Lance removes what it wrote.
 #[derive(Debug, Error)]
-#[error("the writer was told to stop")]
+#[error("the caller aborted the writer")]
 struct Aborted;
 
 /// A batch of other columns than the writer's.
@@ -317,7 +317,7 @@ impl FileWriter {
         Ok(StagedFiles { written: vec![Written { tree, fields, fragments }] })
     }
 
-    /// Stops and removes what was written, as far as the store lets it.
+    /// Stops, and removes the files written so far where the store permits it.
     pub async fn abort(self) {
         let Ok(mut running) = self.running else { return };
         let stop = DataFusionError::External(Box::new(Aborted));

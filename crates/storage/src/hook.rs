@@ -1,4 +1,4 @@
-//! Hooks: told before and after every call that reaches the store, Lance's included.
+//! Hooks: called before and after every call that reaches the store, Lance's included.
 //!
 //! Why: fault injection, request counts and proofs of order need one seam, and nobody outside this crate names object_store.
 //! Invariants: hooks run in the order given; the first that does not say `Proceed` decides; a lost reply is decided only after the store has
@@ -42,38 +42,38 @@ pub enum StoreReply {
     Failed,
 }
 
-/// What a hook wants before a call.
+/// A hook's decision before a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum HookVerdict {
-    /// Go on.
+    /// Call the store.
     Proceed,
     /// Do not apply the call; its caller gets an error.
     Fail,
-    /// Apply the call after `StoreHook::landing`; its caller gets an error at once and cannot tell. Only whole puts can be late, any other call
+    /// Apply the call after `StoreHook::landing`; its caller gets an error at once. Only whole puts can be late, any other call
     /// fails instead.
     ApplyLate,
     /// Apply a put of the first half of the bytes; its caller gets an error. Only whole puts can be torn, any other call fails instead.
     Tear,
 }
 
-/// What a hook wants after a call.
+/// A hook's decision after a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum AfterVerdict {
-    /// Hand the reply on.
+    /// Return the reply to the caller.
     Pass,
     /// The call is applied, but its caller gets an error.
     LoseReply,
 }
 
-/// Sees every call to the store. `path` is relative to the root; what lies outside of it is named by its absolute path.
+/// Sees every call to the store. `path` is relative to the root, or absolute for an object outside of it.
 #[async_trait]
 pub trait StoreHook: Debug + Send + Sync {
     /// Called before the store is; may wait.
     async fn before(&self, call: StoreCall, path: &str) -> HookVerdict;
 
-    /// Called for a call that is to be late; the store gets it when this returns, and then `after` is told.
+    /// Called for a call that is to be late; the store gets it when this returns, and then `after` is called.
     async fn landing(&self, _call: StoreCall, _path: &str) {}
 
     /// Called with the store's reply; may wait.

@@ -1,8 +1,8 @@
 //! The object store under everything, with the hooks around it.
 //!
 //! Lance gets this very store through its wrapper seam, and so do our own small objects: one place sees every call.
-//! Invariants: without hooks nothing is added; a refused call never reaches the store; a lost reply is one of a call that was applied; a late
-//! put reaches it when nobody waits any more.
+//! Invariants: without hooks nothing is added; a refused call never reaches the store; a lost reply belongs to a call that was applied; a late
+//! put reaches the store after its caller has got an error.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -23,6 +23,7 @@ use object_store::{
 };
 use thiserror::Error as ThisError;
 
+use crate::causes::causes;
 use crate::{AfterVerdict, HookVerdict, StoreCall, StoreHook, StoreReply};
 
 /// Deletions of one stream that run at once.
@@ -52,14 +53,7 @@ impl HookFault {
 
     /// The fault at the root of an error, if a hook made it.
     pub(crate) fn of(error: &(dyn StdError + 'static)) -> Option<Self> {
-        let mut cause = Some(error);
-        while let Some(error) = cause {
-            if let Some(fault) = error.downcast_ref::<Self>() {
-                return Some(*fault);
-            }
-            cause = error.source();
-        }
-        None
+        causes(error).find_map(|cause| cause.downcast_ref()).copied()
     }
 }
 
@@ -91,7 +85,7 @@ impl HookedStore {
         }
     }
 
-    /// What the first hook says that does not let the call go on, and which hook that is.
+    /// The first verdict that is not `Proceed`, and its hook.
     async fn verdict(&self, call: StoreCall, path: &str) -> Option<(HookVerdict, &Arc<dyn StoreHook>)> {
         for hook in &self.0.hooks {
             match hook.before(call, path).await {
@@ -109,13 +103,13 @@ impl HookedStore {
         }
     }
 
-    /// Hands a put to the store when the hook lets it land; nobody waits for the answer.
+    /// Hands a put to the store when the hook lets it land; its caller has got an error already.
     fn put_late(&self, hook: &Arc<dyn StoreHook>, call: StoreCall, path: String, put: WholePut) {
         let (store, hook) = (self.clone(), Arc::clone(hook));
         tokio::spawn(async move {
             hook.landing(call, &path).await;
             let result = store.0.inner.put_opts(&put.location, put.payload, put.options).await;
-            let _nobody_waits = store.after(call, &path, reply_of(&result)).await;
+            let _no_caller = store.after(call, &path, reply_of(&result)).await;
         });
     }
 
@@ -141,7 +135,7 @@ impl HookedStore {
         self.answered(call, &path, request).await
     }
 
-    /// Lets the store answer, and tells the hooks.
+    /// Waits for the store's reply, and reports it to the hooks.
     async fn answered<T>(&self, call: StoreCall, path: &str, request: impl Future<Output = Result<T>>) -> Result<T> {
         let result = request.await;
         let kept = self.after(call, path, reply_of(&result)).await;

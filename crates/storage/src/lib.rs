@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+mod blame;
 mod bounded;
+mod causes;
 mod change;
 mod commit;
 mod error;
@@ -8,23 +10,28 @@ mod exact;
 mod files;
 mod hook;
 mod hooked;
+mod manifest;
 mod object;
 mod path;
 mod provider;
 mod remote;
 mod root;
 mod scan;
+mod stage;
 mod store;
 mod table;
 mod tree;
+mod unfit;
 mod walk;
 
-pub use change::{StagedChange, TransactionInfo, TransactionKind, TransactionMark};
+pub use blame::reading_error;
+pub use change::{StagedChange, TransactionInfo, TransactionMark};
 pub use commit::CommitOutcome;
-pub use error::{Certainty, Misplaced, StorageError, reading_error};
+pub use error::{Certainty, Misplaced, StorageError};
 pub use files::{FileWriter, FileWriterOptions, StagedFiles};
 pub use hook::{AfterVerdict, HookVerdict, StoreCall, StoreHook, StoreReply};
 pub use object::{Object, ObjectMeta, PutOutcome};
+pub use omnigraph_types::TransactionKind;
 pub use path::{ObjectPath, PathError};
 pub use root::StoreKind;
 pub use scan::{BatchStream, Predicate, ScanOrder, ScanRequest};

@@ -5,16 +5,12 @@ use futures::TryStreamExt;
 use object_store::{Error, ObjectStoreExt, PutMode};
 use ulid::Ulid;
 
-use crate::bounded::TooLarge;
-use crate::error::{may_land, object_error};
+use crate::blame::{may_land, object_error};
+use crate::bounded::{OBJECT_BYTES_MAX, TooLarge};
 use crate::hooked::HookFault;
 use crate::remote::unusable;
 use crate::root::StoreKind;
 use crate::{Certainty, Misplaced, ObjectPath, StorageError, Store};
-
-/// Bytes of the largest object that is read into memory, and so of the largest that is written. What the product writes is far below: an intent
-/// tells a few hundred bytes of each table that it changes.
-pub(crate) const OBJECT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// What a put-if-absent found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +18,7 @@ pub(crate) const OBJECT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 pub enum PutOutcome {
     /// The object is ours.
     Created,
-    /// Somebody else's object is there, or was a moment ago.
+    /// A foreign object has this path, or had it a moment ago.
     AlreadyExists,
 }
 
@@ -31,18 +27,18 @@ pub enum PutOutcome {
 pub struct Object {
     /// The content.
     pub bytes: Bytes,
-    /// Changes whenever the object is written, where the store tells.
+    /// Changes whenever the object is written, where the store reports it.
     pub etag: Option<String>,
 }
 
 /// An object's metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectMeta {
-    /// Where it lies.
+    /// Its path.
     pub path: ObjectPath,
     /// Bytes.
     pub size: u64,
-    /// Changes whenever the object is written, where the store tells.
+    /// Changes whenever the object is written, where the store reports it.
     pub etag: Option<String>,
     /// Last modification by the store's clock, in milliseconds since 1970-01-01T00:00:00Z.
     pub last_modified_ms: i64,
@@ -68,7 +64,7 @@ impl Store {
         }
     }
 
-    /// Writes an object that must not exist. The bytes must be unique to the caller's attempt: finding them there means that this very put
+    /// Writes an object that must not exist. The bytes must be unique to the caller's attempt: reading them back means that this very put
     /// was applied although its reply was lost, and counts as `Created`.
     ///
     /// # Errors
@@ -82,7 +78,7 @@ impl Store {
         if fault == Some(HookFault::Refused) {
             return Err(object_error("put an object if absent", path, error));
         }
-        // The store's own retry may have met its first success, and any other reply may have been lost: read before believing it.
+        // The store client's own retry may have met its first success, and any other reply may have been lost: read the object before believing the error.
         let occupied = matches!(error, Error::AlreadyExists { .. } | Error::Precondition { .. });
         let failed = |certainty, error| StorageError::Store {
             action: "put an object if absent",
@@ -104,7 +100,7 @@ impl Store {
         }
     }
 
-    /// Writes an object, replacing what is there.
+    /// Writes an object; an existing one is replaced.
     pub async fn put(&self, path: &ObjectPath, bytes: Bytes) -> Result<(), StorageError> {
         let put = self.objects().put(&self.location(path), bytes.into()).await;
         put.map(drop).map_err(|error| object_error("put an object", path, error))
@@ -132,7 +128,7 @@ impl Store {
         Ok(Some(Object { bytes, etag }))
     }
 
-    /// Proves that nothing at all stands where an object was not found. A folder of a local root is no object, and keeps one from being put.
+    /// Checks that a path where no object was found is free. A folder of a local root is no object, and prevents a put.
     async fn absent(&self, path: &ObjectPath) -> Result<(), StorageError> {
         if self.kind() != StoreKind::Local {
             return Ok(());
@@ -142,7 +138,7 @@ impl Store {
             Ok(found) if found.is_dir() => {
                 Err(StorageError::Misplaced { object: path.to_string(), found: Misplaced::Folder })
             }
-            // What came since is there for the next look.
+            // An object that was put since is found by the next read.
             Ok(_) | Err(_) => Ok(()),
         }
     }
@@ -169,7 +165,7 @@ impl Store {
         Ok(names)
     }
 
-    /// Removes an object; an absent one is removed already.
+    /// Removes an object; removing an absent one succeeds.
     pub async fn delete(&self, path: &ObjectPath) -> Result<(), StorageError> {
         match self.objects().delete(&self.location(path)).await {
             Ok(()) | Err(Error::NotFound { .. }) => Ok(()),

@@ -15,16 +15,17 @@ use datafusion::physical_plan::ExecutionPlan;
 use crate::Table;
 use crate::scan::READ_AHEAD_BYTES_MAX;
 
-#[derive(Debug)]
-pub(crate) struct VersionProvider {
-    table: Table,
-    schema: SchemaRef,
+impl Table {
+    /// This version for DataFusion, with projection, filter and limit pushdown.
+    pub fn provider(&self) -> Arc<dyn TableProvider> {
+        Arc::new(VersionProvider { schema: self.schema(), table: self.clone() })
+    }
 }
 
-impl VersionProvider {
-    pub(crate) fn new(table: Table) -> Self {
-        Self { schema: table.schema(), table }
-    }
+#[derive(Debug)]
+struct VersionProvider {
+    table: Table,
+    schema: SchemaRef,
 }
 
 #[async_trait]

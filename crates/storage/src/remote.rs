@@ -20,8 +20,8 @@ use url::Url;
 use crate::StorageError;
 use crate::root::{RemoteKind, RemoteRoot, StoreKind};
 
-/// Tries of one request after the first, for answers that promise that another may succeed. A put-if-absent whose answer is lost is not tried
-/// again by the client: whoever sent it looks what became of it.
+/// Tries of one request after the first, for answers that promise that another may succeed. The client does not repeat a put-if-absent
+/// whose answer is lost: its caller reads the object.
 const RETRIES_MAX: usize = 3;
 /// No retry begins after this time.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(20);
@@ -88,7 +88,7 @@ pub(crate) fn unusable(kind: StoreKind, error: StorageError) -> StorageError {
     StorageError::StoreUnusable { reason, source: Box::new(error) }
 }
 
-/// What is wrong with a store that answers so, or whose client cannot be made, and what to do.
+/// What is wrong with a store that failed so, or whose client cannot be made, and what to do.
 pub(crate) fn reason(kind: StoreKind, cause: &object_store::Error) -> Option<&'static str> {
     use object_store::Error as Failed;
     match (kind, cause) {

@@ -11,8 +11,8 @@ use lance_core::Error as LanceError;
 use lance_core::datatypes::Schema as LanceSchema;
 use lance_table::format::Fragment;
 
-use crate::change::Unfit;
-use crate::error::lance_error;
+use crate::blame::lance_error;
+use crate::unfit::Unfit;
 use crate::{StagedFiles, StorageError, Table};
 
 /// Bytes that one scan reads ahead of its consumer.
@@ -164,7 +164,7 @@ impl Table {
     }
 }
 
-/// What went wrong with the rows of a scan that was accepted: what does not fit now is what was read, since nothing else was given.
+/// The error of a scan that was accepted and then failed: its arguments were checked, so a mismatch now is one of the file's content.
 fn read_error(object: &str, error: LanceError) -> StorageError {
     match lance_error(ACTION, object, error) {
         StorageError::Mismatch { object, source, .. } => {

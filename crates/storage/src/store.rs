@@ -38,7 +38,7 @@ pub enum Durability {
 pub struct StoreOptions {
     /// What an acknowledged write survives.
     pub durability: Durability,
-    /// Told of every call, in this order.
+    /// Called around every call, in this order.
     pub hooks: Vec<Arc<dyn StoreHook>>,
     /// Bytes of Lance's shared metadata and index caches together.
     pub cache_bytes: u64,

@@ -7,7 +7,7 @@ use omnigraph_types::{TableVersion, TreeId};
 use serde::{Deserialize, Serialize};
 
 use crate::ObjectPath;
-use crate::exact::manifest_path;
+use crate::manifest::manifest_path;
 
 /// One chain of Lance versions of one table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ pub struct Pin {
 }
 
 impl Pin {
-    /// The object that makes the version: while it is there, so is the version.
+    /// The object that makes the version: the version exists as long as it does.
     pub fn manifest(&self) -> ObjectPath {
         let place = manifest_path(&Path::default(), self.version.0);
         self.tree.folder().child(place)
@@ -67,12 +67,12 @@ impl fmt::Display for Pin {
     }
 }
 
-/// Whether something is there.
+/// Whether a version exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Existence {
-    /// It is.
+    /// It exists.
     Exists,
-    /// It is not.
+    /// It does not exist.
     Absent,
 }

@@ -1,6 +1,6 @@
-//! Which files there are, and which of them a version names: for those who look a whole graph over.
+//! Which files exist, and which of them a version names: for checks of a whole graph.
 //!
-//! Invariant: nothing here holds a list of all objects; what is streamed is counted by whoever asks.
+//! Invariant: nothing here holds a list of all objects; they are streamed, and the caller bounds what it keeps.
 
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
@@ -8,7 +8,7 @@ use lance_table::format::{DataFile, Fragment};
 use lance_table::io::deletion::relative_deletion_file_path;
 use omnigraph_types::{TableVersion, TreeId};
 
-use crate::exact::version_in;
+use crate::manifest::version_in;
 use crate::{Certainty, ObjectMeta, ObjectPath, StorageError, Store, Table, TreeRef};
 
 /// Objects, one after another, in no order.
@@ -35,7 +35,7 @@ pub struct TreeFile {
 }
 
 impl TreeFile {
-    /// What the object at `path` is to the dataset at `dataset`; none if it does not lie there.
+    /// The role of the object at `path` in the dataset at `dataset`; none if it is not inside.
     pub fn of(dataset: &ObjectPath, path: &ObjectPath) -> Option<Self> {
         let below = path.as_str().strip_prefix(dataset.as_str())?.strip_prefix('/')?;
         let in_tree = below.strip_prefix("tree/").and_then(|below| below.split_once('/'));
@@ -55,7 +55,7 @@ impl TreeFile {
 }
 
 impl Store {
-    /// All objects below `prefix`, as the store tells them.
+    /// All objects below `prefix`, in the store's order.
     pub fn walk(&self, prefix: &ObjectPath) -> ObjectStream<'_> {
         let object = prefix.to_string();
         let listed = self.objects().list(Some(&self.location(prefix)));
@@ -90,7 +90,7 @@ impl Store {
 }
 
 impl Table {
-    /// The files that this version names: data, with their bytes where it tells them, and marks of deleted rows. Those of trees outside the
+    /// The files that this version names: data, with their sizes where it records them, and marks of deleted rows. Those of trees outside the
     /// root are left out.
     pub fn named_files(&self) -> impl Iterator<Item = (ObjectPath, Option<u64>)> {
         let folder = |base: Option<u32>| match base {
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_of_a_dataset_is_told_by_its_place() {
+    fn file_of_a_dataset_is_known_by_its_place() {
         let dataset = ObjectPath::new("g/tables/nodes/1");
         let of = |below: &str| TreeFile::of(&dataset, &dataset.child(below)).unwrap();
         let tree = "01JZ8Q6Y3V5B7N9D1F3H5K7M9P";

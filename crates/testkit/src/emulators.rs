@@ -1,6 +1,6 @@
 //! Stores of S3 and Azure that run on this machine for the time of a test program: moto and azurite.
 //!
-//! One pair per process, started by the first test that asks; it ends with the process, because its standard input does.
+//! One pair per process, started by the first test that needs it; it ends with the process, because its standard input does.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -18,17 +18,17 @@ const AZURITE_VARIABLE: &str = "OMNIGRAPH_TEST_AZURITE";
 /// The bucket, and the container, that every test shares.
 const BUCKET: &str = "graphs";
 
-/// The stores that run.
+/// The running stores.
 #[derive(Debug)]
 pub struct Emulators {
-    told: Told,
+    stores: Stores,
     /// Held for its standard input.
     _process: Child,
 }
 
-/// What the program tells when its stores can be called.
+/// The line that the program prints once its stores accept requests.
 #[derive(Debug, Deserialize)]
-struct Told {
+struct Stores {
     bucket: String,
     variables: HashMap<String, String>,
 }
@@ -45,10 +45,10 @@ impl Emulators {
 
     fn start() -> Self {
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/emulators.py");
-        let mut process = Command::new(told(PYTHON_VARIABLE))
+        let mut process = Command::new(required(PYTHON_VARIABLE))
             .arg("-B")
             .arg(program)
-            .args([&told(AZURITE_VARIABLE), BUCKET])
+            .args([&required(AZURITE_VARIABLE), BUCKET])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -57,27 +57,27 @@ impl Emulators {
         let mut line = String::new();
         let output = process.stdout.take().expect("its output is a pipe");
         BufReader::new(output).read_line(&mut line).expect("its output can be read");
-        let told = serde_json::from_str(&line)
+        let stores = serde_json::from_str(&line)
             .unwrap_or_else(|error| panic!("the emulated stores did not start ({error}): {line:?}"));
-        Self { told, _process: process }
+        Self { stores, _process: process }
     }
 
-    /// A root in S3 that nobody else uses.
+    /// A root in S3 that no other test uses.
     pub fn s3_root(&self) -> String {
-        format!("s3://{}/{}", self.told.bucket, Ulid::new())
+        format!("s3://{}/{}", self.stores.bucket, Ulid::new())
     }
 
-    /// A root in Azure that nobody else uses.
+    /// A root in Azure that no other test uses.
     pub fn azure_root(&self) -> String {
-        format!("az://{}/{}", self.told.bucket, Ulid::new())
+        format!("az://{}/{}", self.stores.bucket, Ulid::new())
     }
 
     /// The variables that a client of either needs.
     pub fn variables(&self) -> &HashMap<String, String> {
-        &self.told.variables
+        &self.stores.variables
     }
 }
 
-fn told(variable: &str) -> String {
+fn required(variable: &str) -> String {
     std::env::var(variable).unwrap_or_else(|_| panic!("{variable} is not set: run these tests with `cargo xtask test`"))
 }

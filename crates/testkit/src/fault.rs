@@ -46,7 +46,7 @@ impl FaultPlan {
 }
 
 #[derive(Debug)]
-enum Deed {
+enum Fault {
     Fail,
     LoseReply,
     ApplyLate(Waiting),
@@ -73,7 +73,7 @@ impl Waiting {
 #[derive(Debug)]
 struct Armed {
     plan: FaultPlan,
-    deed: Deed,
+    fault: Fault,
     met: u64,
 }
 
@@ -103,7 +103,7 @@ fn pause() -> (Pause, Waiting) {
     (Pause { reached: reached_receiver, released: released_sender }, Waiting { reached, released, landed })
 }
 
-/// A put that is under way although its caller was told that it failed. Dropping it lets it land.
+/// A put that is under way although its caller has got an error. Dropping it lets the put land.
 #[derive(Debug)]
 pub struct LatePut {
     pause: Pause,
@@ -111,12 +111,12 @@ pub struct LatePut {
 }
 
 impl LatePut {
-    /// Waits until the put has been told to be late.
+    /// Waits until the put was made late.
     pub async fn reached(&mut self) {
         self.pause.reached().await;
     }
 
-    /// Lets it reach the store, and waits for the store's answer.
+    /// Lets the put reach the store, and waits for the store's reply.
     pub async fn land(self) {
         self.pause.release();
         self.landed.notified().await;
@@ -146,44 +146,44 @@ impl FaultHook {
         self.underway.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn arm(&self, plan: FaultPlan, deed: Deed) {
-        self.lock().push(Armed { plan, deed, met: 0 });
+    fn arm(&self, plan: FaultPlan, fault: Fault) {
+        self.lock().push(Armed { plan, fault, met: 0 });
     }
 
     /// The planned calls are not applied; their callers get an error.
     pub fn fail(&self, plan: FaultPlan) {
-        self.arm(plan, Deed::Fail);
+        self.arm(plan, Fault::Fail);
     }
 
     /// The planned calls are applied; their callers get an error.
     pub fn lose_reply(&self, plan: FaultPlan) {
-        self.arm(plan, Deed::LoseReply);
+        self.arm(plan, Fault::LoseReply);
     }
 
     /// The planned puts reach the store when they are let; their callers get an error at once.
     pub fn apply_late(&self, plan: FaultPlan) -> LatePut {
         let (pause, waiting) = pause();
         let landed = Arc::clone(&waiting.landed);
-        self.arm(plan, Deed::ApplyLate(waiting));
+        self.arm(plan, Fault::ApplyLate(waiting));
         LatePut { pause, landed }
     }
 
     /// The planned puts write half of their bytes; their callers get an error.
     pub fn tear(&self, plan: FaultPlan) {
-        self.arm(plan, Deed::Tear);
+        self.arm(plan, Fault::Tear);
     }
 
     /// The planned calls wait before they reach the store.
     pub fn pause_before(&self, plan: FaultPlan) -> Pause {
         let (pause, waiting) = pause();
-        self.arm(plan, Deed::PauseBefore(waiting));
+        self.arm(plan, Fault::PauseBefore(waiting));
         pause
     }
 
     /// The planned calls wait after they are applied, before their callers get the reply.
     pub fn pause_after(&self, plan: FaultPlan) -> Pause {
         let (pause, waiting) = pause();
-        self.arm(plan, Deed::PauseAfter(waiting));
+        self.arm(plan, Fault::PauseAfter(waiting));
         pause
     }
 
@@ -192,7 +192,7 @@ impl FaultHook {
         self.lock().clear();
     }
 
-    /// A put of this path was answered: if it was late and let go, it has landed.
+    /// The store replied to a put of this path: if the put was late and released, it has landed.
     fn landed(&self, path: &str) {
         let mut underway = self.underway();
         let at = underway.iter().position(|put| put.path == path && *put.waiting.released.borrow());
@@ -204,19 +204,19 @@ impl FaultHook {
     fn meet_before(&self, call: StoreCall, path: &str) -> (HookVerdict, Vec<Waiting>) {
         let (mut verdict, mut waits) = (HookVerdict::Proceed, Vec::new());
         for armed in self.lock().iter_mut().filter(|armed| matches(&armed.plan, call, path)) {
-            match &armed.deed {
-                Deed::Fail | Deed::ApplyLate(_) | Deed::Tear | Deed::PauseBefore(_) => armed.met += 1,
-                Deed::LoseReply | Deed::PauseAfter(_) => continue,
+            match &armed.fault {
+                Fault::Fail | Fault::ApplyLate(_) | Fault::Tear | Fault::PauseBefore(_) => armed.met += 1,
+                Fault::LoseReply | Fault::PauseAfter(_) => continue,
             }
             if armed.plan.hits(armed.met) {
-                match &armed.deed {
-                    Deed::PauseBefore(waiting) => waits.push(waiting.clone()),
-                    Deed::ApplyLate(waiting) => {
+                match &armed.fault {
+                    Fault::PauseBefore(waiting) => waits.push(waiting.clone()),
+                    Fault::ApplyLate(waiting) => {
                         self.underway().push(Underway { path: path.to_owned(), waiting: waiting.clone() });
                         verdict = HookVerdict::ApplyLate;
                     }
-                    Deed::Tear => verdict = HookVerdict::Tear,
-                    Deed::Fail | Deed::LoseReply | Deed::PauseAfter(_) => verdict = HookVerdict::Fail,
+                    Fault::Tear => verdict = HookVerdict::Tear,
+                    Fault::Fail | Fault::LoseReply | Fault::PauseAfter(_) => verdict = HookVerdict::Fail,
                 }
             }
         }
@@ -226,14 +226,14 @@ impl FaultHook {
     fn meet_after(&self, call: StoreCall, path: &str) -> (AfterVerdict, Vec<Waiting>) {
         let (mut verdict, mut waits) = (AfterVerdict::Pass, Vec::new());
         for armed in self.lock().iter_mut().filter(|armed| matches(&armed.plan, call, path)) {
-            match &armed.deed {
-                Deed::LoseReply | Deed::PauseAfter(_) => armed.met += 1,
-                Deed::Fail | Deed::ApplyLate(_) | Deed::Tear | Deed::PauseBefore(_) => continue,
+            match &armed.fault {
+                Fault::LoseReply | Fault::PauseAfter(_) => armed.met += 1,
+                Fault::Fail | Fault::ApplyLate(_) | Fault::Tear | Fault::PauseBefore(_) => continue,
             }
             if armed.plan.hits(armed.met) {
-                match &armed.deed {
-                    Deed::PauseAfter(waiting) => waits.push(waiting.clone()),
-                    Deed::LoseReply | Deed::Fail | Deed::ApplyLate(_) | Deed::Tear | Deed::PauseBefore(_) => {
+                match &armed.fault {
+                    Fault::PauseAfter(waiting) => waits.push(waiting.clone()),
+                    Fault::LoseReply | Fault::Fail | Fault::ApplyLate(_) | Fault::Tear | Fault::PauseBefore(_) => {
                         verdict = AfterVerdict::LoseReply;
                     }
                 }

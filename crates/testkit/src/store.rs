@@ -21,7 +21,7 @@ const ROWS_PER_FILE_MAX: u64 = 1_000_000;
 /// Every kind of store that is served.
 pub const EVERY_STORE: [StoreKind; 3] = [StoreKind::Local, StoreKind::S3, StoreKind::Azure];
 
-/// A store that nobody else uses. A folder goes away with it, an emulated store with the process.
+/// A store that no other test uses. Its folder is removed with it, an emulated store ends with the process.
 #[derive(Debug)]
 pub struct TempStore {
     /// The store.
@@ -65,7 +65,7 @@ impl TempStore {
     /// Another store on the same root, as another process would open it: nothing is shared but the objects.
     ///
     /// # Panics
-    /// If the folder is gone.
+    /// If the folder no longer exists.
     pub async fn reopen(&self, hooks: Vec<Arc<dyn StoreHook>>) -> Store {
         self.place.open(hooks).await.expect("the root can be opened again")
     }
@@ -126,7 +126,7 @@ pub async fn staged_rows(
 /// Creates a table with these rows; with none it is empty.
 ///
 /// # Panics
-/// If there is a table at `path` already.
+/// If `path` has a table already.
 pub async fn create_table(
     store: &Store,
     path: &ObjectPath,
@@ -136,6 +136,6 @@ pub async fn create_table(
     let files = if batches.is_empty() { StagedFiles::empty() } else { staged_rows(store, path, batches).await? };
     match store.create_dataset(path, StagedChange::create_with(schema, files, fresh_mark())).await? {
         CommitOutcome::Committed(table) => Ok(table),
-        CommitOutcome::Occupied { by } => panic!("there is a table at {path} already, made by {by:?}"),
+        CommitOutcome::Occupied { by } => panic!("{path} has a table already, made by {by:?}"),
     }
 }

@@ -61,7 +61,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until a test moves it.
+/// A clock that moves only when a test advances it.
 #[derive(Debug, Default)]
 pub struct ManualClock {
     elapsed: Mutex<Duration>,

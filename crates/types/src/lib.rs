@@ -1,22 +1,64 @@
 #![doc = include_str!("../README.md")]
 
+mod branch;
+mod certainty;
+mod check;
 mod clock;
+mod commit;
+mod detail;
 mod failure;
+mod graph;
 mod id;
 mod limits;
+mod load;
 mod name;
+mod named;
+mod operation;
+mod page;
 mod panics;
+mod problem;
+mod progress;
+mod query;
+mod recovery;
+mod repair;
+mod schema;
+mod server;
 mod span;
+mod write;
 
+pub use branch::{BranchInfo, BranchReceipt, CreateBranch, DeleteBranch};
+pub use certainty::{Effect, Retry};
+pub use check::{CheckFinding, CheckKind, CheckPart, CheckSeverity, CheckSummary, FileAge, UnnamedFiles, UnnamedKind};
 pub use clock::{Clock, ManualClock, Moment, SystemClock};
-pub use failure::{
-    ConstraintKind, Diagnostic, Effect, Failure, MergeConflict, Phase, Problem, Resource, Retry, Violation,
+pub use commit::{Commit, CommitKind, TypeCounts, TypeKind};
+pub use detail::{
+    ConstraintKind, Diagnostic, MergeConflict, MergeConflictKind, Phase, ReadSetMember, Resource, UnknownMember,
+    Violation,
 };
+pub use failure::Failure;
+pub use graph::{CreateGraph, DeleteGraph, GraphInfo, GraphReceipt};
 pub use id::{
     AttemptId, BranchId, CommitId, GraphId, GraphVersion, LoadId, OperationId, PropertyId, TableId, TableVersion,
     TreeId,
 };
-pub use limits::{LimitEntry, Limits};
-pub use name::{BranchName, GraphName, NameError};
+pub use limits::{LimitEntry, LimitUnit, Limits};
+pub use load::{Capture, LoadMode, LoadRequest, LoadedRows, TypeLoad, TypeLoadAnswer};
+pub use name::{BranchName, GraphName, NameError, WriterName};
+pub use operation::{Operation, OperationState};
+pub use page::{Page, PageRequest};
 pub use panics::{Contained, contain, contain_async, quiet_contained_panics};
+pub use problem::Problem;
+pub use progress::Progress;
+pub use query::{
+    ColumnInfo, ColumnType, Columns, QueryHeader, QueryName, QueryRequest, ReadAt, ResultFormat, ScalarType, TypeInfo,
+    TypeScan,
+};
+pub use recovery::{RecoveredTable, Recovery, RecoveryOutcome};
+pub use repair::{
+    Confirmation, FoundTransaction, Repair, RepairPart, RepairReport, RepairState, TableDamage, TableToRepair,
+    TransactionKind, UnreadableIntent,
+};
+pub use schema::{Cardinality, PropertyInfo, SchemaInfo, TypeShape, TypeSummary};
+pub use server::{Feature, ServerInfo};
 pub use span::Span;
+pub use write::{OnConflict, WriteMode, WriteOptions, WriteOutcome, WriteReceipt};

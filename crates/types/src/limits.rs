@@ -4,9 +4,11 @@
 
 use std::time::Duration;
 
+use crate::named::named_enum;
+
 macro_rules! limits {
-    ($($(#[doc = $doc:literal])+ $name:ident = $default:literal $unit:literal),* $(,)?) => {
-        /// The limits in force. Each field's unit is the last word of its name or stands in its description.
+    ($($(#[doc = $doc:literal])+ $name:ident = $default:literal $unit:ident),* $(,)?) => {
+        /// The limits in force. Each field's unit is the last word of its name or is named in its description.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct Limits {
             $($(#[doc = $doc])+ pub $name: u64,)*
@@ -20,17 +22,17 @@ macro_rules! limits {
 
         impl Limits {
             /// Every limit with its value, default, unit and description, in the order of declaration.
-            pub fn entries(&self) -> Vec<LimitEntry> {
+            pub fn entries(&self) -> Vec<LimitEntry<&'static str>> {
                 vec![$(LimitEntry {
                     name: stringify!($name),
                     value: self.$name,
                     default: $default,
-                    unit: $unit,
+                    unit: LimitUnit::$unit,
                     description: concat!($($doc),+).trim_start(),
                 },)*]
             }
 
-            /// Sets a limit by name. Returns the names there are if there is none of this name.
+            /// Sets a limit by name. Returns the names of all limits if none has this name.
             pub fn set(&mut self, name: &str, value: u64) -> Result<(), Vec<&'static str>> {
                 match name {
                     $(stringify!($name) => self.$name = value,)*
@@ -42,76 +44,105 @@ macro_rules! limits {
     };
 }
 
-/// One limit as it is reported.
+named_enum! {
+    /// What a limit counts.
+    pub enum LimitUnit {
+        /// Bytes.
+        Bytes = "bytes",
+        /// Rows.
+        Rows = "rows",
+        /// Milliseconds.
+        Milliseconds = "milliseconds",
+        /// Other things, which the limit's description names.
+        Count = "count",
+        /// A unit that only a newer program knows.
+        Newer = "newer",
+    }
+}
+
+/// One limit as it is reported: with the program's own texts, or with texts that another program sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LimitEntry {
+pub struct LimitEntry<Text> {
     /// Name of the field, also of the flag (with dashes).
-    pub name: &'static str,
+    pub name: Text,
     /// Value in force.
     pub value: u64,
     /// Default.
     pub default: u64,
-    /// `bytes`, `rows`, `milliseconds`, `count`.
-    pub unit: &'static str,
+    /// What it counts.
+    pub unit: LimitUnit,
     /// What it bounds.
-    pub description: &'static str,
+    pub description: Text,
+}
+
+impl LimitEntry<&'static str> {
+    /// The entry with texts of its own, as an answer holds it.
+    pub fn into_owned(self) -> LimitEntry<String> {
+        LimitEntry {
+            name: self.name.to_owned(),
+            value: self.value,
+            default: self.default,
+            unit: self.unit,
+            description: self.description.to_owned(),
+        }
+    }
 }
 
 limits! {
     /// Largest gRPC or Flight message that the server decodes.
-    message_bytes_max = 67_108_864 "bytes",
+    message_bytes_max = 67_108_864 Bytes,
     /// Largest request, and largest first message of a stream that the client sends; many may be on their way at once.
-    request_bytes_max = 4_194_304 "bytes",
+    request_bytes_max = 4_194_304 Bytes,
     /// Requests in progress at once; further ones wait, then are refused.
-    requests_concurrent_max = 1_024 "count",
+    requests_concurrent_max = 1_024 Count,
     /// Bulk loads in progress at once in this server; further ones are refused.
-    loads_concurrent_max = 8 "count",
+    loads_concurrent_max = 8 Count,
     /// Longest time any request may take where the client names no deadline.
-    request_timeout_ms = 3_600_000 "milliseconds",
+    request_timeout_ms = 3_600_000 Milliseconds,
     /// Longest silence of a streaming client before its stream is refused.
-    stream_idle_timeout_ms = 120_000 "milliseconds",
+    stream_idle_timeout_ms = 120_000 Milliseconds,
     /// Longest time that a graceful stop waits for running requests.
-    shutdown_timeout_ms = 30_000 "milliseconds",
+    shutdown_timeout_ms = 30_000 Milliseconds,
     /// Longest time that a write waits for a taken ticket and settles it.
-    ticket_wait_ms = 30_000 "milliseconds",
-    /// Least time that an intent of another process must stand unchanged before its owner counts as dead.
-    recovery_grace_ms = 2_000 "milliseconds",
-    /// Pause between two looks of a server at every branch for interrupted writes; 0 looks at the start only.
-    recovery_interval_ms = 60_000 "milliseconds",
+    ticket_wait_ms = 30_000 Milliseconds,
+    /// Least time that an intent of another process must remain unchanged before its owner counts as dead.
+    recovery_grace_ms = 2_000 Milliseconds,
+    /// Interval between two searches of a server through every branch for interrupted writes; 0 searches at startup only.
+    recovery_interval_ms = 60_000 Milliseconds,
     /// Rounds of one request against other writers before COMMIT_CONTENTION.
-    commit_rounds_max = 64 "count",
+    commit_rounds_max = 64 Count,
     /// Age of the proof that a version is the newest after which a writer proves it again, or gives up.
-    proof_age_max_ms = 3_600_000 "milliseconds",
-    /// How far ahead of the server's clock an operation id may lie.
-    operation_id_ahead_ms = 86_400_000 "milliseconds",
-    /// How far back an unknown operation id may lie.
-    operation_id_behind_ms = 691_200_000 "milliseconds",
+    proof_age_max_ms = 3_600_000 Milliseconds,
+    /// How far ahead of the server's clock an operation id may be.
+    operation_id_ahead_ms = 86_400_000 Milliseconds,
+    /// How far behind the server's clock an unknown operation id may be.
+    operation_id_behind_ms = 691_200_000 Milliseconds,
     /// Bytes of one load's fingerprints and partition buffers kept in memory; more are spilled to local disk.
-    load_memory_bytes_max = 33_554_432 "bytes",
+    load_memory_bytes_max = 33_554_432 Bytes,
     /// Rows of one load in merge mode.
-    merge_rows_max = 1_000_000 "rows",
+    merge_rows_max = 1_000_000 Rows,
     /// Rows of one staged data file.
-    data_file_rows_max = 1_048_576 "rows",
+    data_file_rows_max = 1_048_576 Rows,
     /// Bytes of one NDJSON line.
-    ndjson_line_bytes_max = 33_554_432 "bytes",
+    ndjson_line_bytes_max = 33_554_432 Bytes,
     /// Structural characters of one NDJSON line.
-    ndjson_structurals_max = 131_072 "count",
+    ndjson_structurals_max = 131_072 Count,
     /// Bytes of one query text.
-    query_text_bytes_max = 1_048_576 "bytes",
+    query_text_bytes_max = 1_048_576 Bytes,
     /// Bytes of one schema text.
-    schema_text_bytes_max = 1_048_576 "bytes",
+    schema_text_bytes_max = 1_048_576 Bytes,
     /// Bytes that one query may hold in memory before it fails.
-    query_memory_bytes_max = 268_435_456 "bytes",
+    query_memory_bytes_max = 268_435_456 Bytes,
     /// Columns that one query may return.
-    query_columns_max = 1_000 "count",
+    query_columns_max = 1_000 Count,
     /// Largest page of a list.
-    page_size_max = 1_000 "count",
+    page_size_max = 1_000 Count,
     /// Page of a list where the client names no size.
-    page_size_default = 100 "count",
-    /// Violations or conflicts listed in one error; the total is always told.
-    error_items_max = 10 "count",
+    page_size_default = 100 Count,
+    /// Violations or conflicts listed in one error; the total is always reported.
+    error_items_max = 10 Count,
     /// Bytes of Lance's shared index and metadata caches.
-    cache_bytes_max = 268_435_456 "bytes",
+    cache_bytes_max = 268_435_456 Bytes,
 }
 
 impl Limits {

@@ -60,7 +60,7 @@ pub fn quiet_contained_panics() {
                 return tell(panic);
             }
             let place = panic.location().map(ToString::to_string);
-            // A thread that ends has nowhere to note it, and nobody who asks.
+            // A thread that ends has no place to record it, and no caller that reads it.
             let _ = PLACE.try_with(|noted| *noted.borrow_mut() = place);
         }));
     });

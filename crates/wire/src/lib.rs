@@ -5,9 +5,11 @@
 #[path = "gen/mod.rs"]
 mod generated;
 
+pub mod codec;
 mod names;
 mod status;
 
+pub use codec::{AnswerCodec, MalformedAnswer, RequestCodec};
 pub use generated::google;
 pub use generated::omnigraph::v1;
 pub use names::{ResourceName, ResourceNameError};
@@ -46,5 +48,16 @@ mod tests {
         let missing =
             set.file.iter().flat_map(|file| &file.dependency).find(|import| !names.contains(&import.as_str()));
         assert_eq!(missing, None);
+    }
+
+    #[test]
+    fn every_call_says_whether_it_is_idempotent() {
+        let set = FileDescriptorSet::decode(FILE_DESCRIPTOR_SET).unwrap();
+        let calls = set.file.iter().flat_map(|file| &file.service).flat_map(|service| &service.method);
+        let silent: Vec<_> = calls
+            .filter(|call| call.options.as_ref().is_none_or(|options| options.idempotency_level.is_none()))
+            .map(|call| call.name())
+            .collect();
+        assert_eq!(silent, Vec::<&str>::new());
     }
 }

@@ -1,40 +1,33 @@
 //! A `Failure` as a gRPC status, and back.
 //!
-//! `to_status` is the one place in the workspace that builds a `tonic::Status`: whoever receives it can tell what happened, whether
+//! `to_status` is the one place in the workspace that builds a `tonic::Status`: its receiver learns what happened, whether
 //! anything was stored and what to do next, without guessing from the code. Every status carries, in this order, one
 //! `ErrorInfo`, the problem's own detail, then the standard details that apply; and text trailers for clients that show nothing else.
 //!
 //! Invariants:
 //! - All trailers together stay below `TRAILERS_BYTES_MAX` before base64, whatever the failure holds: the longest texts and lists are cut
-//!   first, and the last step of `fit::STEPS` fits any failure.
+//!   first, and the last step of `bounds::STEPS` fits any failure.
 //! - `from_status(to_status(f))` is `f` without its source, unless something was cut.
 
+mod bounds;
 mod decode;
 mod detail;
 mod encode;
 mod fit;
 #[cfg(test)]
 mod tests;
+mod trailers;
 
 use omnigraph_types::Failure;
 use prost::Message;
+use tonic::Status;
 use tonic::metadata::{MetadataMap, MetadataValue};
-use tonic::{Code, Status};
 
+use self::trailers::{ARROW_CODE_TRAILER, ARROW_MESSAGE_TRAILER, arrow_code};
 use crate::google::rpc;
 
 pub use decode::from_rpc_status;
-
-/// The domain of every `ErrorInfo`.
-pub const ERROR_DOMAIN: &str = "omnigraph";
-/// Text trailer with the reason, for clients that show text trailers and no details.
-pub const REASON_TRAILER: &str = "x-omnigraph-reason";
-/// Text trailer with Arrow's own number of the kind of error: Arrow's C++ client, and so pyarrow, keeps details only where it stands.
-const ARROW_CODE_TRAILER: &str = "x-arrow-status";
-/// Binary trailer with the message, which goes with `ARROW_CODE_TRAILER`.
-const ARROW_MESSAGE_TRAILER: &str = "x-arrow-status-message-bin";
-/// All trailers of an error together, names and values before base64. C-core drops trailers of more than 16 KiB, Java of more than 8 KiB.
-const TRAILERS_BYTES_MAX: usize = 4096;
+pub use trailers::{ERROR_DOMAIN, REASON_TRAILER};
 
 /// Encodes a failure as a status: code, message, details and trailers, for gRPC and for Flight alike.
 pub fn to_status(failure: &Failure) -> Status {
@@ -47,7 +40,7 @@ pub fn to_status(failure: &Failure) -> Status {
     Status::with_details_and_metadata(fitted.code, message, fitted.status.encode_to_vec().into(), trailers)
 }
 
-/// Encodes a failure as the message that travels in a status's details, for responses that tell of failures.
+/// Encodes a failure as the message that travels in a status's details, for responses that report failures.
 pub fn to_rpc_status(failure: &Failure) -> rpc::Status {
     fit::fit(failure).status
 }
@@ -58,27 +51,5 @@ pub fn from_status(status: &Status) -> Failure {
     match rpc::Status::decode(status.details()) {
         Ok(decoded) if !decoded.details.is_empty() => from_rpc_status(&decoded),
         _ => decode::without_details(status.code(), status.message(), std::error::Error::source(status)),
-    }
-}
-
-/// Arrow's number (its `StatusCode`) for a kind of error.
-fn arrow_code(code: Code) -> &'static str {
-    match code {
-        Code::Ok => "0",
-        Code::NotFound => "2",
-        Code::InvalidArgument => "4",
-        Code::ResourceExhausted | Code::OutOfRange => "6",
-        Code::Cancelled => "8",
-        Code::Unknown => "9",
-        Code::Unimplemented => "10",
-        Code::AlreadyExists => "45",
-        Code::Aborted
-        | Code::DataLoss
-        | Code::DeadlineExceeded
-        | Code::FailedPrecondition
-        | Code::Internal
-        | Code::PermissionDenied
-        | Code::Unauthenticated
-        | Code::Unavailable => "5",
     }
 }

@@ -14,7 +14,7 @@ const SEE_ABOVE: &str = "see the messages above";
 
 /// Runs every check.
 pub(crate) fn run_all(workspace: &Workspace) -> Result<()> {
-    tidy::run(workspace)?;
+    tidy::run(workspace, &[])?;
     run(&mut workspace.cargo(["fmt", "--all", "--", "--check"]), "run `cargo fmt --all`")?;
     contract(workspace)?;
     generate::run(workspace, generate::Mode::Check)?;

@@ -121,7 +121,7 @@ impl Demo<'_> {
         match status.success() {
             true => Ok(()),
             false => Err(Error::new(format!("a step of the demo failed: {status}"))
-                .way_out("its message stands above, and what the server warned of")),
+                .way_out("read its message above, and the warnings of the server")),
         }
     }
 

@@ -25,7 +25,8 @@ use workspace::Workspace;
 #[derive(Parser)]
 #[command(
     name = "cargo xtask",
-    about = "Set-up, demo, test, generated code, tidiness, benches, crash matrix, races, hostile bytes and CI"
+    bin_name = "cargo xtask",
+    about = "Commands of this workspace: install tools, run the demo, tests, checks and benches, and generate code"
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -34,80 +35,83 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Install what the tests need: the contract's linter, a Python with the packages of tests, and emulated stores.
+    /// Install what the tests need: the linter of the contract, a Python with the tests' packages, and emulated stores.
     Setup,
-    /// Build the server and show it at work.
+    /// Build the server, load a small graph, query it, and let two clients collide.
     Demo {
-        /// Load three million flights as well.
+        /// Also load three million flights.
         #[arg(long)]
         full: bool,
     },
-    /// Set up, build the server, and run all tests.
+    /// Install what the tests need, build the server, and run all tests.
     Test {
         /// Arguments of `cargo test`, instead of `--workspace`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Write the Rust code of the contract from proto/.
+    /// Generate the Rust code of the contract from proto/.
     Gen {
-        /// Write nothing; fail, naming the files, if the committed code differs.
+        /// Write nothing; fail and name the files if the committed code differs.
         #[arg(long)]
         check: bool,
     },
     /// Check the rules of the code base.
-    Tidy,
-    /// Measure.
+    Tidy {
+        /// Report only findings in these folders, such as `crates/types`.
+        folders: Vec<String>,
+    },
+    /// Measure loads, commits, or requests to the store.
     Bench {
-        /// What.
+        /// What to measure.
         subject: Subject,
         /// Arguments of the bench.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Check the model of the write protocol at its large sizes, or as the arguments say.
+    /// Search the model of the write protocol for violations, at its large sizes unless the arguments say otherwise.
     Model {
         /// `--size ci|large|all`, `--scenario NAME`, `--without RULE`, `--list`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Stop every writer in every way at every point, in real servers.
+    /// Run the crash matrix: stop every writer at every point in every way, in real servers.
     Crash {
         /// Arguments of the matrix, such as `--part 1/4` or `--cell NAME`.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Let many clients race on several servers that are killed and paused, and check every answer.
+    /// Run many clients on several servers that are killed and paused, and check every answer.
     Race {
         /// Options of the race: --minutes, --servers, --clients, --seed, --store with --root and --env, --keep.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Let one server serve a steady mix of requests, and see whether what it holds grows.
+    /// Run a steady mix of requests on one server, and check that its memory and files do not grow.
     Soak {
         /// Options of the soak: --minutes, --seed.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Feed hostile bytes to everything that reads bytes, guided by what of the code ran.
+    /// Fuzz every reader of bytes, guided by code coverage.
     Fuzz {
         /// Options: --minutes, --target, --seed, --input.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Install the data that is too large to commit, and print its path.
+    /// Install the data set that is too large to commit, and print its path.
     Data,
-    /// Run every check.
+    /// Run every check, the cheap ones first.
     Ci,
 }
 
 /// What can be measured.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Subject {
-    /// Loads, against writing the same rows with bare Lance.
+    /// Loads, compared with writing the same rows with bare Lance.
     Load,
-    /// Commits, against bare Lance commits.
+    /// Commits, compared with commits of bare Lance.
     Commit,
-    /// Requests to the store, and branches of graphs of different sizes.
+    /// Requests to the store per operation, and creation of branches on graphs of different sizes.
     Requests,
 }
 
@@ -130,7 +134,7 @@ fn execute(task: &Task) -> Result<()> {
         Task::Gen { check } => {
             generate::run(&workspace, if *check { generate::Mode::Check } else { generate::Mode::Write })
         }
-        Task::Tidy => tidy::run(&workspace),
+        Task::Tidy { folders } => tidy::run(&workspace, folders),
         Task::Bench { subject, arguments } => bench(&workspace, *subject, arguments),
         Task::Model { arguments } => model::search(&workspace, arguments),
         Task::Crash { arguments } => test::crash(&workspace, arguments),

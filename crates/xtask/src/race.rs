@@ -1,4 +1,4 @@
-//! `race` and `soak`: builds the server and the program that tortures it, starts the store it is to run on, and runs that.
+//! `race` and `soak`: builds the server and the program that tests it under load and faults, starts the store for the run, and runs the program.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -30,10 +30,10 @@ pub(crate) fn run_program(workspace: &Workspace, command: &str, arguments: &[Str
     if let Some(emulated) = &emulated {
         program.args(&emulated.arguments);
     }
-    run(&mut program, "see the violations above, and the folder that is kept")
+    run(&mut program, "see the violations above, and the folder that the run kept")
 }
 
-/// The scheme of a store that is named without a root in it: one that runs on this machine is meant.
+/// The scheme of a store that is given without a root: it means an emulated store on this machine.
 fn scheme_without_root(arguments: &[String]) -> Option<&'static str> {
     let given = |name: &str| {
         let at = arguments.iter().position(|argument| argument == name)?;
@@ -49,7 +49,7 @@ fn scheme_without_root(arguments: &[String]) -> Option<&'static str> {
 /// Stores that run while this value lives.
 struct Emulated {
     process: Child,
-    /// What the program has to be told of them.
+    /// The program's arguments that name them.
     arguments: Vec<String>,
 }
 
@@ -66,10 +66,10 @@ impl Emulated {
         if let Some(output) = process.stdout.take() {
             BufReader::new(output).read_line(&mut line).map_err(|source| failed(source.to_string()))?;
         }
-        let told: Value = serde_json::from_str(&line).map_err(|source| failed(format!("{source}: {line:?}")))?;
+        let printed: Value = serde_json::from_str(&line).map_err(|source| failed(format!("{source}: {line:?}")))?;
         let root = format!("{scheme}://{BUCKET}/race-{}", std::process::id());
         let mut arguments = vec!["--root".to_owned(), root];
-        for (name, value) in told["variables"].as_object().into_iter().flatten() {
+        for (name, value) in printed["variables"].as_object().into_iter().flatten() {
             arguments.push("--env".to_owned());
             arguments.push(format!("{name}={}", value.as_str().unwrap_or_default()));
         }
@@ -79,7 +79,7 @@ impl Emulated {
 
 impl Drop for Emulated {
     fn drop(&mut self) {
-        // It ends by itself when its standard input does; there is nothing to do about a process that is gone already.
+        // The process ends when its standard input does; one that has ended already needs nothing.
         drop(self.process.stdin.take());
         let _ = self.process.wait();
     }

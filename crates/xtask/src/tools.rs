@@ -1,7 +1,7 @@
 //! Tools and data from package registries, installed once per pinned version.
 //!
-//! A folder is named by the hash of its lock file and holds `COMPLETE` once everything in it is there; one without is made anew. So a
-//! broken installation never looks like a whole one, and clones that share a target folder share its tools.
+//! A folder is named by the hash of its lock file and holds `COMPLETE` once its installation has ended; one without is installed again. So a
+//! broken installation never looks like a complete one, and clones that share a target folder share its tools.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,11 +52,11 @@ pub(crate) fn python(workspace: &Workspace) -> Result<PathBuf> {
 /// Three million flights as Parquet: see tests/data/README.md.
 pub(crate) fn flights(workspace: &Workspace) -> Result<PathBuf> {
     let path = npm(workspace, "tests/data")?.join("vega-datasets/data/flights-3m.parquet");
-    let found = hexadecimal(&Sha256::digest(files::read(&path)?));
-    if found == FLIGHTS_SHA256 {
+    let digest = hexadecimal(&Sha256::digest(files::read(&path)?));
+    if digest == FLIGHTS_SHA256 {
         return Ok(path);
     }
-    Err(Error::new(format!("{} has SHA-256 {found}, expected {FLIGHTS_SHA256}", path.display()))
+    Err(Error::new(format!("{} has SHA-256 {digest}, expected {FLIGHTS_SHA256}", path.display()))
         .way_out(format!("remove {} and run the command again", workspace.tools().display())))
 }
 
@@ -89,7 +89,7 @@ fn install(folder: &Path, make: impl FnOnce() -> Result<()>) -> Result<()> {
     files::write(&complete, b"")
 }
 
-/// Makes sure that python3 can make virtual environments, and tells which python3 that is.
+/// Makes sure that python3 can make virtual environments, and returns the version and path of that python3.
 fn python_with_venv(workspace: &Workspace) -> Result<String> {
     let probe = "import sys, venv, ensurepip; print(sys.version, sys.executable)";
     let way_out = "install python3 with its venv module (Debian: apt-get install python3 python3-venv)";

@@ -71,11 +71,11 @@ impl Workspace {
     pub(crate) fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command.current_dir(&self.root).env("PROTOC", &self.protoc).env("CARGO_TARGET_DIR", &self.target);
-        // What cargo told xtask about xtask itself. Build scripts watch these variables: with them in the environment, cargo would build
-        // half of the tree again each time it is called from here and from a shell in turn.
+        // Variables that cargo set for xtask's own package. Build scripts watch these variables: with them in the environment, cargo would rebuild
+        // half of the tree whenever it is called from here and from a shell in turn.
         for (name, _) in env::vars_os() {
-            let told = |prefix: &str| name.to_string_lossy().starts_with(prefix);
-            if told("CARGO_PKG_") || OWN_BUILD.iter().any(|own| name == *own) {
+            let begins = |prefix: &str| name.to_string_lossy().starts_with(prefix);
+            if begins("CARGO_PKG_") || OWN_BUILD.iter().any(|own| name == *own) {
                 command.env_remove(&name);
             }
         }
@@ -112,7 +112,7 @@ pub(crate) fn capture(command: &mut Command, way_out: &str) -> Result<String> {
     String::from_utf8(output.stdout).map_err(|_| Error::new(format!("`{text}` printed text that is not UTF-8")))
 }
 
-/// Tells what is being done.
+/// Prints what xtask is doing.
 pub(crate) fn say(text: &str) {
     eprintln!("xtask: {text}");
 }

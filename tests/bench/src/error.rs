@@ -12,7 +12,7 @@ use thiserror::Error;
 /// Why a measurement failed.
 #[derive(Debug, Error)]
 pub(crate) enum BenchError {
-    /// A program to measure is not there.
+    /// A program to measure does not exist.
     #[error("{} does not exist: run through `cargo xtask bench`, which builds it", path.display())]
     ProgramMissing { path: PathBuf },
     /// A server process ended or did not listen in time.
@@ -48,7 +48,7 @@ pub(crate) enum BenchError {
     /// A name of the bench's own is not allowed.
     #[error("name a graph")]
     Name { source: NameError },
-    /// An option has no sense.
+    /// An option has an invalid value.
     #[error("--{option} {value}: {rule}")]
     Option { option: &'static str, value: u64, rule: &'static str },
 }

@@ -26,7 +26,7 @@ enum Bench {
     Load(load::LoadArguments),
     /// One-row commits against a bare stage and exact append.
     Commit(commit::CommitArguments),
-    /// What operations ask of the store, and branches of a large graph against branches of a small one.
+    /// Store calls of operations, and branches of a large graph against branches of a small one.
     Requests(requests::RequestsArguments),
 }
 

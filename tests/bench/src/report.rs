@@ -1,4 +1,4 @@
-//! Medians, and what machine and build the numbers are of.
+//! Medians, and the machine and build of the numbers.
 
 use std::fs;
 use std::time::Duration;

@@ -1,15 +1,15 @@
-//! What operations ask of the store, and that a branch costs the same whatever its graph holds.
+//! The store calls of operations, and that a branch costs the same for graphs of any size.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use omnigraph_engine::{CreateBranch, Durability, ReadAt, ValidateOnly};
-use omnigraph_types::BranchName;
+use omnigraph_engine::{Durability, PinCommit};
+use omnigraph_types::{BranchName, CreateBranch, ReadAt, WriteMode};
 use serde_json::{Value, json};
 
-use crate::commit::ours::{Ours, SCHEMA, Table};
+use crate::commit::ours::{Ours, SCHEMA, Table, caller};
 use crate::error::BenchError;
 use crate::report::{machine, median_us, profile, rounded};
 use crate::trace::{CallTrace, Requests};
@@ -87,12 +87,10 @@ async fn create_branch(ours: &Ours, number: u64) -> Result<Duration, BenchError>
         source: ReadAt::Branch(BranchName::Main),
         operation_id: None,
         expected_head: None,
-        validate_only: ValidateOnly::No,
-        actor: "bench".to_owned(),
-        deadline: None,
+        mode: WriteMode::Commit,
     };
     let started = Instant::now();
-    ours.graph().create_branch(request).await.map_err(BenchError::engine("make a branch"))?;
+    ours.graph().run(&caller(), request).await.map_err(BenchError::engine("make a branch"))?;
     Ok(started.elapsed())
 }
 
@@ -129,6 +127,6 @@ async fn count(root: &Path) -> Result<Vec<(&'static str, Requests)>, BenchError>
 }
 
 async fn head(ours: &Ours) -> Result<(), BenchError> {
-    let snapshot = ours.graph().snapshot(&ReadAt::Branch(BranchName::Main)).await;
+    let snapshot = ours.graph().run(&caller(), PinCommit { at: ReadAt::Branch(BranchName::Main) }).await;
     snapshot.map(drop).map_err(BenchError::engine("read the head"))
 }

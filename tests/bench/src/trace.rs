@@ -31,7 +31,7 @@ pub(crate) struct CallTrace {
     calls: Arc<Mutex<Calls>>,
 }
 
-/// What one commit asked of the store.
+/// The store calls of one commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Requests {
     /// All calls.

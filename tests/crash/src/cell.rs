@@ -1,15 +1,19 @@
-//! The cells of the matrix: writer x fail point x fault x tables x next writer, and which of them cannot be.
+//! The cells of the matrix: writer x fail point x fault x tables x next writer, and which of them are impossible.
 //!
-//! A cell is left out by a rule alone, and a rule says why: so the number of cells is the product less what the rules name.
+//! Only a rule leaves a cell out, and each rule gives its reason: so the number of cells is the product less what the rules name.
 
 use std::fmt;
 use std::str::FromStr;
 
-use omnigraph_commit::FailPoint;
+use omnigraph_commit::{FailPoint, Follows, WriterPoints};
+use omnigraph_types::Phase;
 
-use crate::error::CellName;
+use crate::cell_name::CellName;
+use crate::points::{
+    BRANCH_CREATE, BRANCH_DELETE, BRANCH_REMOVE, GRAPH_CREATE, GRAPH_DELETE, LOAD, RECOVER, SETTLE, points,
+};
 
-/// A dimension of the matrix: its values, each with the name that a cell bears.
+/// A dimension of the matrix: its values, each with its part of a cell's name.
 macro_rules! dimension {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),* $(,)? }) => {
         $(#[$doc])*
@@ -33,7 +37,7 @@ macro_rules! dimension {
 }
 
 dimension! {
-    /// Who is stopped: a request, or a rescuer that settles what another process left.
+    /// The writer that is stopped: a request, or a rescuer that settles what another process left.
     Writer {
         /// A load of new rows.
         LoadAppend = "load_append",
@@ -73,11 +77,11 @@ dimension! {
         Kill = "kill",
         /// The store refuses.
         Error = "error",
-        /// The store does not tell whether it did what it was asked.
+        /// The store carries out the call or not, and its reply is lost.
         Lose = "lose",
-        /// The put behind the point fails with an unknown outcome, and lands after the next writer has written.
+        /// The put after the point fails with an unknown outcome, and reaches the store after the next writer has written.
         Late = "late",
-        /// The writer is held, its client gives up, and the writer goes on after the next one.
+        /// The writer is held, its client cancels the call, and the writer continues after the next one.
         Cancel = "cancel",
     }
 }
@@ -93,7 +97,7 @@ dimension! {
 }
 
 dimension! {
-    /// Who writes next.
+    /// The next writer.
     Next {
         /// The process that met the fault.
         Same = "same",
@@ -105,27 +109,27 @@ dimension! {
 }
 
 impl Writer {
-    /// What begins the names of the points that a writer of this kind may meet.
-    fn prefixes(self) -> &'static [&'static str] {
+    /// Whether a writer of this kind may meet the point.
+    fn meets(self, point: FailPoint) -> bool {
+        let of = |writers: &[WriterPoints]| writers.contains(&point.writer);
         match self {
             Self::LoadAppend | Self::LoadMerge | Self::LoadOverwrite | Self::LoadOnBranch | Self::FirstWrite => {
-                &["load."]
+                of(&[LOAD])
             }
-            Self::BranchCreate => &["branch_create."],
-            Self::BranchDelete => &["branch_delete.", "branch_remove."],
-            Self::GraphCreate => &["graph_create."],
-            Self::GraphDelete => &["graph_delete."],
-            Self::RescueUndo => &["recover.", "settle."],
-            Self::RescueComplete | Self::RescueCreate => &["recover."],
-            Self::RescueRemoval => &["branch_remove."],
-            Self::RescueDeletion => &["graph_delete.D."],
+            Self::BranchCreate => of(&[BRANCH_CREATE]),
+            Self::BranchDelete => of(&[BRANCH_DELETE, BRANCH_REMOVE]),
+            Self::GraphCreate => of(&[GRAPH_CREATE]),
+            Self::GraphDelete => of(&[GRAPH_DELETE]),
+            Self::RescueUndo => of(&[RECOVER, SETTLE]),
+            Self::RescueComplete | Self::RescueCreate => of(&[RECOVER]),
+            Self::RescueRemoval => of(&[BRANCH_REMOVE]),
+            Self::RescueDeletion => of(&[GRAPH_DELETE]) && point.phase == Phase::Reply,
         }
     }
 
     /// The points that a writer of this kind may meet.
     pub fn points(self) -> impl Iterator<Item = FailPoint> {
-        let meets = move |point: &FailPoint| self.prefixes().iter().any(|prefix| point.name().starts_with(prefix));
-        FailPoint::ALL.iter().copied().filter(meets)
+        points().into_iter().filter(move |point| self.meets(*point))
     }
 
     /// Whether the number of tables makes a difference to it.
@@ -152,22 +156,22 @@ impl Writer {
 /// One cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Cell {
-    /// Who is stopped.
+    /// The writer that is stopped.
     pub writer: Writer,
-    /// Where.
+    /// The point where it is stopped.
     pub point: FailPoint,
-    /// How.
+    /// How it is stopped.
     pub fault: Fault,
-    /// What it changes.
+    /// How many tables it changes.
     pub tables: Tables,
-    /// Who goes on.
+    /// The writer that comes after it.
     pub next: Next,
 }
 
-/// Why some cells cannot be.
+/// A rule by which some cells are impossible.
 #[derive(Debug, Clone, Copy)]
 pub struct Impossible {
-    /// In a sentence.
+    /// Why, in a sentence.
     pub reason: &'static str,
     covers: fn(&Cell) -> bool,
 }
@@ -175,30 +179,30 @@ pub struct Impossible {
 /// Every reason for which a cell of the product is left out.
 pub const IMPOSSIBLE: &[Impossible] = &[
     Impossible {
-        reason: "a killed process writes nothing any more",
+        reason: "a killed process no longer writes",
         covers: |cell| cell.fault == Fault::Kill && cell.next == Next::Same,
     },
     Impossible {
-        reason: "no put comes right behind the point, that could be late",
-        covers: |cell| cell.fault == Fault::Late && cell.point.put_behind().is_none(),
+        reason: "no put that could be late follows the point directly",
+        covers: |cell| cell.fault == Fault::Late && cell.point.follows == Follows::Nothing,
     },
     Impossible {
-        reason: "it changes no table of nodes or edges, so that the number of tables makes no second cell",
+        reason: "the writer changes no table of nodes or edges, so that the number of tables makes no second cell",
         covers: |cell| !cell.writer.changes_tables() && cell.tables == Tables::Three,
     },
     Impossible {
-        reason: "the first write on a branch makes private trees, and no effect on a tree that was there",
-        covers: |cell| cell.writer == Writer::FirstWrite && cell.point.name().starts_with("load.B."),
+        reason: "the first write on a branch makes private trees, and has no effect on a tree that existed before",
+        covers: |cell| cell.writer == Writer::FirstWrite && cell.point.phase == Phase::Apply,
     },
 ];
 
 impl Cell {
-    /// Why it cannot be; none of a cell that is run.
+    /// The rule by which it is impossible; `None` for a cell that is run.
     pub fn impossible(&self) -> Option<&'static Impossible> {
         IMPOSSIBLE.iter().find(|rule| (rule.covers)(self))
     }
 
-    /// The product of all dimensions, cells that cannot be among them.
+    /// The product of all dimensions, impossible cells included.
     pub fn product() -> Vec<Cell> {
         let mut cells = Vec::new();
         for &writer in Writer::ALL {
@@ -268,7 +272,7 @@ mod tests {
     fn every_point_is_met_by_some_writer_and_by_the_spread() {
         for cells in [Cell::all(), Cell::spread()] {
             let met: HashSet<FailPoint> = cells.iter().map(|cell| cell.point).collect();
-            let unmet: Vec<_> = FailPoint::ALL.iter().filter(|point| !met.contains(point)).collect();
+            let unmet: Vec<_> = points().into_iter().filter(|point| !met.contains(point)).collect();
             assert!(unmet.is_empty(), "{unmet:?}");
             let values: HashSet<&str> = cells
                 .iter()

@@ -1,4 +1,4 @@
-//! The oracle of a cell: what is there, what is there once everything was sent again, and I-6 at last.
+//! The oracle of a cell: the state that a client sees, the state after every operation was sent again, and at last I-6.
 
 use std::time::Instant;
 
@@ -10,27 +10,27 @@ use crate::error::Violation;
 use crate::limits::{QUIET_MAX, QUIET_POLL};
 use crate::model::{Fate, Known, LoadOf, Rows, explain};
 use crate::oracle::{commits_of, is_missing, quiesced, rows};
-use crate::run::{Operation, Plain, Reply, World};
+use crate::world::{Operation, Plain, Reply, World};
 
-/// Whether something is there.
+/// Whether the effect of an operation is visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Seen {
-    /// It is as it was before.
+    /// The state is as it was before.
     Before,
-    /// It is wholly there.
+    /// The whole effect is visible.
     After,
 }
 
-/// What the first look showed.
+/// What the client saw first.
 struct First {
     /// Of each operation.
     seen: Vec<Seen>,
-    /// The rows, in the graph that was there from the start.
+    /// The rows, in the graph that existed from the start.
     rows: Option<Rows>,
 }
 
 impl World {
-    /// What is there, then what is there once every operation was sent again, then I-6.
+    /// Checks the state, then the state after every operation was sent again, then I-6.
     pub(crate) async fn check(&self, next: &Client, operations: &[Operation], plain: Plain) -> Result<Seen, Violation> {
         let first = self.look(next, operations, plain).await?;
         for operation in operations {
@@ -56,7 +56,7 @@ impl World {
         Ok(first.seen.last().copied().unwrap_or(Seen::Before))
     }
 
-    /// Before anything is sent again: each operation is wholly before or wholly after, and as its reply says.
+    /// Before anything is sent again: each operation is wholly before or wholly after, as its reply states.
     async fn look(&self, next: &Client, operations: &[Operation], plain: Plain) -> Result<First, Violation> {
         let old_graph = self.found(next, &Deed::DeleteGraph).await? == Seen::Before;
         let start = if old_graph { self.start.clone() } else { Rows::default() };
@@ -100,7 +100,7 @@ impl World {
         loads.chain([Known { load: plain, fate: Fate::There }]).collect()
     }
 
-    /// What is wrong with rows that are not explained by what the replies said.
+    /// The violation in rows that the replies do not explain.
     fn unexplained(&self, start: &Rows, operations: &[Operation], seen: Rows) -> Violation {
         let open = self.known(operations, |_| Fate::Open);
         let Some(there) = explain(start, &open, &seen) else {
@@ -117,7 +117,7 @@ impl World {
         Violation::Lost { what: "the load" }
     }
 
-    /// Whether what a request about a branch or the graph asked for is there.
+    /// Whether the effect of a request about a branch or the graph is visible.
     async fn found(&self, next: &Client, deed: &Deed) -> Result<Seen, Violation> {
         let (now, old, what) = match deed {
             Deed::CreateBranch | Deed::DeleteBranch => {
@@ -132,7 +132,7 @@ impl World {
         let now = match now {
             Ok(id) => Some(id),
             Err(error) if is_missing(&error, what) => None,
-            Err(error) => return Err(Violation::refused("a look")(error)),
+            Err(error) => return Err(Violation::refused("a read of the branch or the graph")(error)),
         };
         let is_old = now.as_ref() == old;
         Ok(match deed {
@@ -142,7 +142,7 @@ impl World {
         })
     }
 
-    /// Sends an operation twice more: it is done, once, and answered alike each time.
+    /// Sends an operation twice more: it is applied once, and each answer is the same.
     async fn resend(&self, next: &Client, operation: &Operation) -> Result<(), Violation> {
         let what = operation.deed.name();
         let mut answers = Vec::new();
@@ -159,7 +159,7 @@ impl World {
         }
     }
 
-    /// After everything was sent again: all of it is there, once. `unchanged` are the rows, where all of it had been there before.
+    /// After every operation was sent again: each is applied, once. `unchanged` are the rows, if all of them had been applied before.
     async fn look_again(
         &self,
         next: &Client,
@@ -170,7 +170,7 @@ impl World {
             if self.found(next, &Deed::DeleteGraph).await? == Seen::Before {
                 return Err(Violation::Lost { what: Deed::DeleteGraph.name() });
             }
-            // The name is free, or a new graph bears it already.
+            // The name is free, or a new graph has it already.
             return match next.get_graph(&self.graph).await {
                 Ok(_) => Ok(()),
                 Err(_) => {
@@ -201,13 +201,13 @@ impl World {
             _ => {}
         }
         if explain(&self.start, &self.known(operations, |_| Fate::There), &seen).is_none() {
-            return Err(Violation::Torn { when: "after everything was sent again", seen });
+            return Err(Violation::Torn { when: "after every operation was sent again", seen });
         }
-        self.branch_is_of_use(next).await
+        self.branch_works(next).await
     }
 
-    /// The branch that was made takes a write, and the name of the one that was removed is free.
-    async fn branch_is_of_use(&self, next: &Client) -> Result<(), Violation> {
+    /// A created branch takes a write, and the name of a removed one is free.
+    async fn branch_works(&self, next: &Client) -> Result<(), Violation> {
         let (deed, what) = match &self.plan.deed {
             Deed::DeleteBranch => (Deed::CreateBranch, "a branch of the free name"),
             Deed::CreateBranch => {

@@ -1,14 +1,17 @@
-//! What a writer is asked to do, and what each kind of writer finds when it is asked.
+//! The request of each writer, and the state that it finds.
 
-use omnigraph_client::{Client, ClientError, DeleteBranch, LoadOptions, NewBranch, NewGraph, Timeout};
+use omnigraph_client::{
+    Client, ClientError, CreateBranch, CreateGraph, DeleteBranch, DeleteGraph, LoadOptions, Timeout,
+};
 use omnigraph_commit::FailPoint;
-use omnigraph_types::{BranchName, GraphName, OperationId};
+use omnigraph_types::{BranchName, GraphName, OperationId, Phase};
 
 use crate::cell::{Cell, Tables, Writer};
 use crate::limits::REQUEST_TIMEOUT;
 use crate::model::{LoadOf, SCHEMA};
+use crate::points::{Action, ArmedPoint, BRANCH_CREATE, BRANCH_DELETE, GRAPH_DELETE, LOAD};
 
-/// The branch that comes, goes, or is written to.
+/// The branch that is created, removed, or written to.
 pub(crate) fn dev() -> BranchName {
     BranchName::Named("dev/1".to_owned())
 }
@@ -29,7 +32,7 @@ pub(crate) enum Deed {
 }
 
 impl Deed {
-    /// What it is called where something is wrong with it.
+    /// Its name in a violation.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Load(..) => "the load",
@@ -40,7 +43,7 @@ impl Deed {
         }
     }
 
-    /// Asks for it. The answer is the id of what it made, or of the operation.
+    /// Sends the request. Returns the id of what it created, or of the operation.
     pub(crate) async fn send(
         &self,
         client: &Client,
@@ -57,39 +60,45 @@ impl Deed {
                 Ok(receipt.commit.map_or_else(|| "no commit".to_owned(), |commit| commit.id.to_string()))
             }
             Self::CreateBranch => {
-                let branch = NewBranch { operation_id, ..NewBranch::new(graph.clone(), dev()) };
-                Ok(client.create_branch(branch).await?.id.to_string())
+                let create = CreateBranch { operation_id: Some(operation_id), ..CreateBranch::new(dev()) };
+                let made = client.create_branch(graph, create).await?.branch;
+                Ok(made.map(|branch| branch.id.to_string()).unwrap_or_default())
             }
             Self::DeleteBranch => {
-                let branch = DeleteBranch { operation_id, ..DeleteBranch::new(graph.clone(), dev()) };
-                Ok(client.delete_branch(branch).await?.to_string())
+                let delete = DeleteBranch { operation_id: Some(operation_id), ..DeleteBranch::new(dev()) };
+                Ok(client.delete_branch(graph, delete).await?.operation_id.to_string())
             }
             Self::CreateGraph => {
-                let new = NewGraph { operation_id, ..NewGraph::new(graph.clone(), SCHEMA) };
-                Ok(client.create_graph(new).await?.0.id.to_string())
+                let create =
+                    CreateGraph { operation_id: Some(operation_id), ..CreateGraph::new(graph.clone(), SCHEMA) };
+                let made = client.create_graph(create).await?.graph;
+                Ok(made.map(|graph| graph.id.to_string()).unwrap_or_default())
             }
-            Self::DeleteGraph => Ok(client.delete_graph(graph, operation_id).await?.to_string()),
+            Self::DeleteGraph => {
+                let delete = DeleteGraph { operation_id: Some(operation_id), ..DeleteGraph::new(graph.clone()) };
+                Ok(client.delete_graph(delete).await?.to_string())
+            }
         }
     }
 }
 
-/// A process that dies before the cell's own writer comes: what it was asked, and the actions of its fail points.
+/// A process that dies before the cell's own writer starts: its request, and the points that stop it.
 #[derive(Debug, Clone)]
 pub(crate) struct Before {
     pub(crate) deed: Deed,
-    pub(crate) actions: Vec<(FailPoint, &'static str)>,
+    pub(crate) points: Vec<ArmedPoint>,
 }
 
-/// What a cell's writer finds and does.
+/// The state that a cell's writer finds, and its request.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     /// Where plain writes and loads go.
     pub(crate) branch: BranchName,
-    /// What is done to the graph, after its seed, before anything goes wrong.
+    /// Requests to the graph after its seed and before the fault.
     pub(crate) setting: Vec<Deed>,
-    /// Who died before, of a rescuer.
+    /// For a rescuer: the process that dies before.
     pub(crate) before: Option<Before>,
-    /// What the writer is asked.
+    /// The writer's request.
     pub(crate) deed: Deed,
 }
 
@@ -115,20 +124,18 @@ impl Plan {
             Writer::GraphCreate => Self::plain(Deed::CreateGraph),
             Writer::GraphDelete => Self { setting: vec![Deed::CreateBranch], ..Self::plain(Deed::DeleteGraph) },
             Writer::RescueUndo => on_main(mine()).after(theirs(tables), half_done(tables)),
-            Writer::RescueComplete => {
-                on_main(mine()).after(theirs(tables), vec![(FailPoint::LoadPublishBefore, "kill")])
-            }
+            Writer::RescueComplete => on_main(mine()).after(theirs(tables), vec![killed(LOAD.before(Phase::Publish))]),
             Writer::RescueCreate => {
-                on_main(mine()).after(Deed::CreateBranch, vec![(FailPoint::BranchCreatePublishBefore, "kill")])
+                on_main(mine()).after(Deed::CreateBranch, vec![killed(BRANCH_CREATE.before(Phase::Publish))])
             }
             Writer::RescueRemoval => Self { setting: vec![Deed::CreateBranch], ..Self::plain(Deed::CreateBranch) }
-                .after(Deed::DeleteBranch, vec![(FailPoint::BranchRetirePublishAfter, "kill")]),
+                .after(Deed::DeleteBranch, vec![killed(BRANCH_DELETE.after(Phase::Publish))]),
             Writer::RescueDeletion => Self { setting: vec![Deed::CreateBranch], ..Self::plain(Deed::CreateGraph) }
-                .after(Deed::DeleteGraph, vec![(FailPoint::GraphDeletePublishAfter, "kill")]),
+                .after(Deed::DeleteGraph, vec![killed(GRAPH_DELETE.after(Phase::Publish))]),
         }
     }
 
-    /// Whether the graph is there from the start.
+    /// Whether the graph exists from the start.
     pub(crate) fn has_graph(&self) -> bool {
         self.deed != Deed::CreateGraph || self.before.is_some()
     }
@@ -137,19 +144,24 @@ impl Plan {
         Self { branch: BranchName::Main, setting: Vec::new(), before: None, deed }
     }
 
-    fn after(self, deed: Deed, actions: Vec<(FailPoint, &'static str)>) -> Self {
-        Self { before: Some(Before { deed, actions }), ..self }
+    fn after(self, deed: Deed, points: Vec<ArmedPoint>) -> Self {
+        Self { before: Some(Before { deed, points }), ..self }
     }
+}
+
+fn killed(point: FailPoint) -> ArmedPoint {
+    ArmedPoint::first(point, Action::Kill)
 }
 
 fn theirs(tables: Tables) -> Deed {
     Deed::Load(BranchName::Main, LoadOf::append("theirs", tables))
 }
 
-/// Of one table nothing is changed when the process dies; of three at least one is, and at least one, whose writer is held, is not.
-fn half_done(tables: Tables) -> Vec<(FailPoint, &'static str)> {
+/// With one table, nothing is changed when the process dies; with three, at least one is, and at least one, whose writer is held, is not.
+fn half_done(tables: Tables) -> Vec<ArmedPoint> {
+    let held = ArmedPoint { point: LOAD.before(Phase::Apply), action: Action::Pause, hit: 2 };
     match tables {
-        Tables::One => vec![(FailPoint::LoadArmAfter, "kill")],
-        Tables::Three => vec![(FailPoint::LoadApplyBefore, "pause@2"), (FailPoint::LoadApplyAfter, "kill")],
+        Tables::One => vec![killed(LOAD.after(Phase::Arm))],
+        Tables::Three => vec![held, killed(LOAD.after(Phase::Apply))],
     }
 }

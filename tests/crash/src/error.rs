@@ -1,42 +1,22 @@
-//! What a cell may show to be wrong, and what may be wrong with a cell's name.
+//! The violations that a cell may show.
 
 use std::time::Duration;
 
 use omnigraph_client::ClientError;
+use omnigraph_commit::FailPoint;
 use omnigraph_types::Failure;
 use thiserror::Error;
 
 use crate::model::Rows;
 
-/// Why a text names no cell.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum CellName {
-    /// There is none of this name.
-    #[error("there is no cell {name:?}: a name is <writer>/<point>/<fault>/<tables>/<next>, as {example}")]
-    Unknown {
-        /// The text.
-        name: String,
-        /// A cell there is.
-        example: String,
-    },
-    /// It is one of those that cannot be.
-    #[error("the cell {name:?} is left out: {reason}")]
-    Impossible {
-        /// The text.
-        name: String,
-        /// Why.
-        reason: &'static str,
-    },
-}
-
-/// What a cell shows to be wrong.
+/// A violation that a cell shows.
 #[derive(Debug, Error)]
 pub enum Violation {
-    /// The writer never came to the point.
+    /// The writer did not reach the point.
     #[error("{point} was never hit; the request ended with {reply}")]
     NeverHit {
         /// The point.
-        point: &'static str,
+        point: FailPoint,
         /// How the request ended.
         reply: String,
     },
@@ -65,32 +45,32 @@ pub enum Violation {
     /// The rows are those of no order of whole writes.
     #[error("{when}: the rows are explained by no order of whole writes: {seen}")]
     Torn {
-        /// When it was looked.
+        /// When the rows were read.
         when: &'static str,
         /// The rows.
         seen: Rows,
     },
-    /// A row is there more than once.
-    #[error("a row is there twice: {row}")]
+    /// A row exists more than once.
+    #[error("a row exists twice: {row}")]
     Doubled {
         /// The row.
         row: String,
     },
-    /// What was acknowledged is not there.
-    #[error("{what} was acknowledged, and is not there")]
+    /// An acknowledged operation is not applied.
+    #[error("{what} was acknowledged, and is not applied")]
     Lost {
         /// What.
         what: &'static str,
     },
-    /// What was answered to have had no effect is there.
-    #[error("{what} was answered to have had no effect, and is there; the answer was {failure:?}")]
+    /// An operation is applied whose answer states that it had no effect.
+    #[error("{what} is applied, and its answer states that it had no effect: {failure:?}")]
     Ghost {
         /// What.
         what: &'static str,
         /// The answer.
         failure: Box<Failure>,
     },
-    /// One operation was answered in two ways.
+    /// Two answers for one operation differ.
     #[error("{what} was answered with {first} and then with {then}")]
     Answers {
         /// What.
@@ -108,8 +88,8 @@ pub enum Violation {
         /// How many.
         commits: usize,
     },
-    /// Something changed after the write was wholly there.
-    #[error("a write that was there already was applied once more: the rows were {before}, and are {after}")]
+    /// A resent write changed rows although it was applied before.
+    #[error("a write that was applied already was applied again: the rows were {before}, and are {after}")]
     AppliedAgain {
         /// The rows at first.
         before: Rows,
@@ -128,8 +108,8 @@ pub enum Violation {
         /// What went wrong.
         what: String,
     },
-    /// The cell broke off.
-    #[error("the cell broke off: {what}")]
+    /// The cell could not be completed.
+    #[error("the cell could not be completed: {what}")]
     Broken {
         /// Why.
         what: String,

@@ -6,9 +6,9 @@ use std::time::Duration;
 pub(crate) const BLOCKED_MAX: Duration = Duration::from_secs(5);
 /// Longest wait for the answer to any request.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(25);
-/// Longest wait until nothing is left of what was going on.
+/// Longest wait until no operation is left unsettled.
 pub(crate) const QUIET_MAX: Duration = Duration::from_secs(5);
-/// How often it is looked whether nothing is left.
+/// How often the graph is checked for unsettled operations.
 pub(crate) const QUIET_POLL: Duration = Duration::from_millis(50);
 /// Longest wait until a writer is at its point; a rescuer waits for the grace first.
 pub(crate) const HIT_MAX: Duration = Duration::from_secs(25);
@@ -16,5 +16,5 @@ pub(crate) const HIT_MAX: Duration = Duration::from_secs(25);
 pub(crate) const LOG_POLL: Duration = Duration::from_millis(10);
 /// Longest that one cell may take in all.
 pub(crate) const CELL_MAX: Duration = Duration::from_secs(180);
-/// Cells that share a root and the server that was running all along. Servers that are started look at every graph of the root.
+/// Cells that share a root and its running server. A server that is started examines every graph of the root.
 pub(crate) const CELLS_PER_STAND: usize = 12;

@@ -19,7 +19,7 @@ struct Arguments {
     /// Run the cell of this name, as it is printed; may be given more than once
     #[arg(long, value_name = "NAME")]
     cell: Vec<Cell>,
-    /// Run the cells whose names begin so
+    /// Run the cells whose names begin with this text
     #[arg(long, value_name = "TEXT")]
     prefix: Option<String>,
     /// Cells at once
@@ -72,7 +72,7 @@ async fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if cells.is_empty() {
-        eprintln!("error: no cell is named so: --list prints the names");
+        eprintln!("error: no cell has this name: --list prints the names");
         return ExitCode::FAILURE;
     }
     let report = run(cells, arguments.at_once.get()).await;

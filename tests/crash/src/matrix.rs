@@ -1,4 +1,4 @@
-//! Many cells, several at once, and what they came to.
+//! Many cells, several at once, and their report.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,13 +13,14 @@ use crate::cell::Cell;
 use crate::check::Seen;
 use crate::error::Violation;
 use crate::limits::CELLS_PER_STAND;
+use crate::points::points;
 use crate::run::{Shown, run as run_cell};
 use crate::stand::Stand;
 
 /// One cell and how it ended.
 type Ended = (Cell, Result<Shown, Violation>);
 
-/// What a number of cells came to.
+/// The outcome of a number of cells.
 #[derive(Debug)]
 pub struct Report {
     ended: Vec<Ended>,
@@ -27,19 +28,19 @@ pub struct Report {
 }
 
 impl Report {
-    /// The cells in which something was wrong.
+    /// The cells that violated the oracle.
     pub fn violations(&self) -> impl Iterator<Item = (&Cell, &Violation)> {
         self.ended.iter().filter_map(|(cell, outcome)| outcome.as_ref().err().map(|violation| (cell, violation)))
     }
 
-    /// Declared points that no cell of the matrix meets, and points that a cell of these was to meet and did not.
+    /// Declared points that no cell of the matrix meets, and points that a cell of this run should have met and did not.
     pub fn points_unhit(&self) -> Vec<FailPoint> {
         let of_matrix: HashSet<FailPoint> = Cell::all().iter().map(|cell| cell.point).collect();
         let missed = |outcome: &Result<Shown, Violation>| matches!(outcome, Err(Violation::NeverHit { .. }));
         let missed: HashSet<FailPoint> =
             self.ended.iter().filter(|(_, outcome)| missed(outcome)).map(|(cell, _)| cell.point).collect();
-        let unhit = |point: &&FailPoint| !of_matrix.contains(point) || missed.contains(point);
-        FailPoint::ALL.iter().filter(unhit).copied().collect()
+        let unhit = |point: &FailPoint| !of_matrix.contains(point) || missed.contains(point);
+        points().into_iter().filter(unhit).collect()
     }
 
     /// As one JSON object.
@@ -62,7 +63,7 @@ impl Report {
             "impossible": Cell::product().len() - Cell::all().len(),
             "violations": violations.len(),
             "violated": violations,
-            "points": FailPoint::ALL.len(),
+            "points": points().len(),
             "points_unhit": self.points_unhit().len(),
             "outcomes": outcomes,
             "median_blocked_ms": blocked.get(blocked.len() / 2),
@@ -79,13 +80,13 @@ fn seen_name(seen: Seen) -> &'static str {
     }
 }
 
-/// Runs cells, `at_once` of them side by side, and tells each on standard error as it ends.
+/// Runs cells, `at_once` of them at the same time, and reports each on standard error as it ends.
 ///
 /// # Panics
 ///
-/// If nothing tells where the built binary is.
+/// If the environment does not name the built binary.
 pub async fn run(cells: Vec<Cell>, at_once: usize) -> Report {
-    // Without the binary no cell can begin: it is said once, and not by every cell.
+    // Without the binary no cell can begin: this panics once, instead of in every cell.
     drop(omnigraph());
     let started = Instant::now();
     let lanes = at_once.clamp(1, cells.len().max(1));
@@ -113,7 +114,7 @@ async fn lane(queue: Arc<Mutex<Vec<Cell>>>) -> Vec<Ended> {
             stand = None;
         }
         let outcome = match on_stand(&mut stand).await {
-            // In a task of its own: a server that does not come up panics, and ends no other cell.
+            // In a task of its own: a server that does not start panics, and must not end other cells.
             Ok(stand) => tokio::spawn(run_cell(stand, cell))
                 .await
                 .unwrap_or_else(|error| Err(Violation::Broken { what: panic_text(error) })),

@@ -1,7 +1,7 @@
 //! Rows of a branch as a value, and which rows a number of loads may leave.
 //!
-//! Pure. The oracle of the rows: what is seen must be what some order of whole loads leaves, in which every load that must be there is, and
-//! none that must not.
+//! Pure. The oracle of the rows: the rows seen must be those that some order of whole loads leaves, with every load that must be applied and
+//! none that must not be.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::cell::Tables;
 /// The schema of every graph of the matrix.
 pub(crate) const SCHEMA: &str = "node P {\n  k: String @key\n  x: I64\n}\nnode Q {\n  k: String @key\n  x: I64\n}\n\
     edge Knows: P -> Q {\n  x: I64\n  @key(src, dst)\n}\n";
-/// The key of the rows that are there from the start.
+/// The key of the rows that exist from the start.
 const SEED: &str = "seed";
 
 /// A type of the schema.
@@ -41,7 +41,7 @@ impl Type {
         }
     }
 
-    /// The columns that tell a row apart, and the one that tells what it holds.
+    /// The column that identifies a row, and the one that holds its number.
     pub(crate) fn columns(self) -> &'static [&'static str] {
         match self {
             Self::P | Self::Q => &["k", "x"],
@@ -61,7 +61,7 @@ impl Type {
     }
 }
 
-/// What a branch holds: of each row its number. A row of a load stands in each type under the same key.
+/// The rows of a branch: the number of each. A row of a load has the same key in each type.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rows(pub(crate) BTreeMap<(Type, String), i64>);
 
@@ -81,7 +81,7 @@ pub(crate) struct LoadOf {
 }
 
 impl LoadOf {
-    /// The rows that are there from the start.
+    /// The rows that exist from the start.
     pub(crate) fn seed(tables: Tables) -> Self {
         Self { mode: LoadMode::Append, tables, rows: vec![(SEED, 1)] }
     }
@@ -107,7 +107,7 @@ impl LoadOf {
         kinds.flat_map(|kind| self.rows.iter().map(|(key, x)| kind.line(key, *x))).collect()
     }
 
-    /// What it leaves of these rows.
+    /// These rows after the load.
     pub(crate) fn on(&self, rows: &Rows) -> Rows {
         let mut next = rows.clone();
         if self.mode == LoadMode::Overwrite {
@@ -123,11 +123,11 @@ impl LoadOf {
 /// What is known of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It is there.
+    /// It was applied.
     There,
-    /// It is not there.
+    /// It was not applied.
     Absent,
-    /// It may be there.
+    /// It may have been applied.
     Open,
 }
 
@@ -138,7 +138,7 @@ pub(crate) struct Known {
     pub(crate) fate: Fate,
 }
 
-/// Which loads are there, if some order of whole loads from `start` leaves what is `seen`: the indexes of one such set.
+/// The loads that were applied, if some order of whole loads from `start` leaves what is `seen`: the indexes of one such set.
 pub(crate) fn explain(start: &Rows, loads: &[Known], seen: &Rows) -> Option<Vec<usize>> {
     let mut done = Vec::new();
     search(start, loads, seen, &mut done).then_some(done)

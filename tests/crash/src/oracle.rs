@@ -1,4 +1,4 @@
-//! What is there: rows through a server, and I-6 from the files alone.
+//! The state of a graph: rows through a server, and I-6 from the files alone.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::Int64Type;
 use futures::TryStreamExt;
 use omnigraph_catalog::{BranchRow, Graphs};
-use omnigraph_client::{Client, ClientError, Columns, PageRequest, ReadAt, Scan};
+use omnigraph_client::{Client, ClientError, Columns, PageRequest, ReadAt, TypeScan};
 use omnigraph_storage::{Store, StoreOptions};
 use omnigraph_types::{BranchName, GraphName, Limits, OperationId, Problem, Resource, SystemClock};
 
@@ -17,7 +17,7 @@ use crate::model::{Rows, Type};
 /// Commits asked for in one page: more than a cell makes.
 const COMMITS_MAX: u32 = 500;
 
-/// Whether an error says that there is no such thing.
+/// Whether an error reports that the resource does not exist.
 pub(crate) fn is_missing(error: &ClientError, what: Resource) -> bool {
     matches!(error.problem(), Some(Problem::NotFound { resource, .. }) if *resource == what)
 }
@@ -30,9 +30,9 @@ pub(crate) async fn rows(client: &Client, graph: &GraphName, branch: &BranchName
     for kind in [Type::P, Type::Q, Type::Knows] {
         let columns = Columns::Named(kind.columns().iter().map(|name| (*name).to_owned()).collect());
         let type_name = kind.name().to_owned();
-        let scan = Scan { graph: graph.clone(), at: ReadAt::Commit(head), type_name, columns };
+        let scan = TypeScan { at: ReadAt::Commit(head), type_name, columns };
         let batches: Vec<RecordBatch> =
-            client.scan_type(&scan).await.map_err(refused)?.batches.try_collect().await.map_err(refused)?;
+            client.scan_type(graph, &scan).await.map_err(refused)?.batches.try_collect().await.map_err(refused)?;
         for batch in &batches {
             let keys = batch.column(0).as_string::<i32>();
             let numbers = batch.column(1).as_primitive::<Int64Type>();
@@ -65,7 +65,7 @@ pub(crate) async fn quiesced(root: &Path, graph: &GraphName) -> Result<(), Viola
     let graphs = Graphs::new(store.clone(), Arc::new(SystemClock), Arc::new(Limits::default()));
     let catalog = graphs.open(graph).await.map_err(files)?.1;
     let registry = catalog.registry().await.map_err(files)?;
-    let chains = registry.state().live_branches().map(BranchRow::chain_of_versions).chain([catalog.main_chain()]);
+    let chains = registry.state().live_branches().map(BranchRow::chain).chain([catalog.main_chain()]);
     let unquiet = |what: String| Err(Violation::Unquiet { what });
     for chain in chains {
         let newest = catalog.newest_of(&chain).await.map_err(files)?;

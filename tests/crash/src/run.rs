@@ -1,7 +1,7 @@
 //! One cell from its setting to the oracle.
 //!
-//! The order is the same for all: the setting; the victim comes up with its fail point; of a rescuer, the one before it dies; the request;
-//! the fault; the next writer's plain write, timed from the fault; a writer that was held goes on; what is there; every operation sent
+//! The order is the same for all: the setting; the victim starts with its fail point; before a rescuer, another process dies; the request;
+//! the fault; the next writer's plain write, timed from the fault; a held writer continues; the state is read; every operation is sent
 //! again; the oracle.
 
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use omnigraph_client::{Client, ClientError};
 use omnigraph_e2e::server::Server;
-use omnigraph_types::{BranchName, Effect, Failure, GraphName, OperationId, Resource};
+use omnigraph_types::{BranchName, OperationId, Phase, Resource};
 use tokio::task::JoinHandle;
 
 use crate::cell::{Cell, Fault, Next, Tables};
@@ -18,61 +18,28 @@ use crate::check::Seen;
 use crate::deed::{Deed, Plan, dev};
 use crate::error::Violation;
 use crate::limits::{BLOCKED_MAX, CELL_MAX, HIT_MAX, LOG_POLL, REQUEST_TIMEOUT};
-use crate::model::{Fate, LoadOf, Rows};
+use crate::model::{LoadOf, Rows};
 use crate::oracle::is_missing;
+use crate::points::{Action, ArmedPoint};
 use crate::stand::{Stand, broken, client};
+use crate::world::{Operation, Plain, Reply, World};
 
-/// What the log of a server says once it has looked at every branch.
-const LOOKED: &str = "every branch was looked at";
-/// What the log of a server says of a call that its client gave up.
-const GIVEN_UP: &str = "code=Cancelled";
-/// What the log of a server says when a put is held back.
+/// Line in the log of a server that has examined every branch.
+const EXAMINED: &str = "every branch is examined";
+/// Field in the log of a server for a call that its client cancelled.
+const CANCELLED: &str = "code=Cancelled";
+/// Line in the log of a server that holds a put back.
 const HELD_BACK: &str = "failpoint holds back: ";
-/// What the log of a server says when a put that was held back has reached the store.
+/// Line in the log of a server when a held put has reached the store.
 const LANDED: &str = "failpoint landed: ";
 
-/// What a cell showed that is as it must be.
+/// What a cell without a violation showed.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown {
-    /// What the next writer found of what the writer was asked, before it was sent again.
+    /// Whether the next writer found the writer's operation applied, before it was sent again.
     pub seen: Seen,
     /// From the fault to the end of the next writer's plain write.
     pub blocked: Duration,
-}
-
-/// How a request ended.
-#[derive(Debug)]
-pub(crate) enum Reply {
-    Acknowledged(String),
-    Failed(Box<Failure>),
-    /// The client gave it up.
-    GivenUp,
-}
-
-impl Reply {
-    fn of(outcome: Result<String, ClientError>) -> Self {
-        match outcome {
-            Ok(id) => Self::Acknowledged(id),
-            Err(error) => Self::Failed(Box::new(error.failure())),
-        }
-    }
-
-    /// What it says of the state before anything is sent again.
-    pub(crate) fn fate(&self) -> Fate {
-        match self {
-            Self::Acknowledged(_) => Fate::There,
-            Self::Failed(failure) if failure.effect == Effect::None => Fate::Absent,
-            Self::Failed(_) | Self::GivenUp => Fate::Open,
-        }
-    }
-}
-
-/// One operation of a cell.
-#[derive(Debug)]
-pub(crate) struct Operation {
-    pub(crate) deed: Deed,
-    pub(crate) id: OperationId,
-    pub(crate) reply: Reply,
 }
 
 /// A server with the cell's fail point, and the file that releases a writer held there.
@@ -89,19 +56,6 @@ impl Victim {
     }
 }
 
-/// The graph of a cell, as it was before anything went wrong.
-pub(crate) struct World {
-    pub(crate) stand: Arc<Stand>,
-    pub(crate) cell: Cell,
-    pub(crate) plan: Plan,
-    pub(crate) graph: GraphName,
-    /// Its id, if it was there.
-    pub(crate) graph_id: Option<String>,
-    /// The id of `dev`, if there was one.
-    pub(crate) dev_id: Option<String>,
-    pub(crate) start: Rows,
-}
-
 /// Runs one cell.
 pub(crate) async fn run(stand: Arc<Stand>, cell: Cell) -> Result<Shown, Violation> {
     match tokio::time::timeout(CELL_MAX, whole(stand, cell)).await {
@@ -115,7 +69,7 @@ async fn whole(stand: Arc<Stand>, cell: Cell) -> Result<Shown, Violation> {
     let world = World::new(stand, cell, &running).await?;
     let victim = world.victim().await?;
     let mut operations = Vec::new();
-    operations.extend(world.who_died_before().await?);
+    operations.extend(world.died_before().await?);
 
     let id = Client::mint_operation_id();
     let (asked, graph, deed) = (victim.client.clone(), world.graph.clone(), world.plan.deed.clone());
@@ -123,7 +77,7 @@ async fn whole(stand: Arc<Stand>, cell: Cell) -> Result<Shown, Violation> {
     world.at_the_point(&victim, &mut request).await?;
     if cell.fault == Fault::Cancel {
         request.abort();
-        victim.server.logged(GIVEN_UP).await;
+        victim.server.logged(CANCELLED).await;
         if cell.next == Next::Same {
             victim.release()?;
         }
@@ -151,7 +105,7 @@ async fn whole(stand: Arc<Stand>, cell: Cell) -> Result<Shown, Violation> {
     }
     if cell.fault == Fault::Cancel && cell.next != Next::Same {
         victim.release()?;
-        // Settling queues behind the writer that was held. What it answers is of no matter.
+        // Settling waits for the writer that was held; its answer is not part of the oracle.
         for branch in [BranchName::Main, dev()] {
             let _ = victim.client.recover(&world.graph, &branch).await;
         }
@@ -160,23 +114,14 @@ async fn whole(stand: Arc<Stand>, cell: Cell) -> Result<Shown, Violation> {
     Ok(Shown { seen, blocked })
 }
 
-/// The end of a request, or that it was given up.
+/// The outcome of a request, or that it was cancelled.
 async fn answered(request: JoinHandle<Result<String, ClientError>>) -> Result<Reply, Violation> {
     match tokio::time::timeout(REQUEST_TIMEOUT * 2, request).await {
         Ok(Ok(outcome)) => Ok(Reply::of(outcome)),
-        Ok(Err(ended)) if ended.is_cancelled() => Ok(Reply::GivenUp),
+        Ok(Err(ended)) if ended.is_cancelled() => Ok(Reply::Cancelled),
         Ok(Err(ended)) => Err(Violation::Broken { what: ended.to_string() }),
         Err(_) => Err(Violation::Unanswered { what: "the request that met the fault", bound: REQUEST_TIMEOUT * 2 }),
     }
-}
-
-/// What became of the plain write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Plain {
-    /// It is in the graph that was there.
-    Written,
-    /// That graph is gone, and it is in a new one of its name.
-    InNewGraph,
 }
 
 impl World {
@@ -204,39 +149,37 @@ impl World {
         Ok(Self { stand, cell, plan, graph, graph_id, dev_id, start })
     }
 
-    /// The server that meets the fault, once it has looked at what is there.
+    /// The server that meets the fault, after it has examined every branch.
     async fn victim(&self) -> Result<Victim, Violation> {
         let folder = tempfile::tempdir().map_err(broken("make a folder"))?;
         let release = folder.path().join("release");
         let Cell { point, fault, tables, .. } = self.cell;
         let action = match fault {
-            Fault::Kill => "kill",
-            Fault::Error => "error",
-            Fault::Lose => "lose",
-            Fault::Late => "late",
-            Fault::Cancel => "pause",
+            Fault::Kill => Action::Kill,
+            Fault::Error => Action::Error,
+            Fault::Lose => Action::Lose,
+            Fault::Late => Action::Late,
+            Fault::Cancel => Action::Pause,
         };
-        // Of three tables it is the second that meets the fault: one is before it, and one behind.
-        let hit = if tables == Tables::Three && point.name().contains(".B.") { 2 } else { 1 };
-        let points = format!("{}/{point}={action}@{hit}", self.graph);
-        let server = self.stand.start(variables(points, &release)).await?;
-        server.logged(LOOKED).await;
+        // The second of three tables meets the fault: one is before it, and one after.
+        let hit = if tables == Tables::Three && point.phase == Phase::Apply { 2 } else { 1 };
+        let points = [ArmedPoint { point, action, hit }];
+        let server = self.stand.start(self.variables(&points, &release)).await?;
+        server.logged(EXAMINED).await;
         let client = client(&server).await?;
         Ok(Victim { server, client, release, _folder: folder })
     }
 
-    /// Of a rescuer: a process that dies and leaves something to settle.
-    async fn who_died_before(&self) -> Result<Option<Operation>, Violation> {
+    /// For a rescuer: a process that dies and leaves an operation to settle.
+    async fn died_before(&self) -> Result<Option<Operation>, Violation> {
         let Some(before) = &self.plan.before else { return Ok(None) };
-        let points: Vec<String> =
-            before.actions.iter().map(|(point, action)| format!("{}/{point}={action}", self.graph)).collect();
         let folder = tempfile::tempdir().map_err(broken("make a folder"))?;
-        let server = self.stand.start(variables(points.join(","), &folder.path().join("release"))).await?;
+        let server = self.stand.start(self.variables(&before.points, &folder.path().join("release"))).await?;
         let id = Client::mint_operation_id();
         let reply = Reply::of(before.deed.send(&client(&server).await?, &self.graph, id).await);
-        for (point, _) in &before.actions {
+        for ArmedPoint { point, .. } in &before.points {
             if !server.log().contains(&format!("failpoint hit: {}/{point} ", self.graph)) {
-                return Err(Violation::NeverHit { point: point.name(), reply: format!("{reply:?}") });
+                return Err(Violation::NeverHit { point: *point, reply: format!("{reply:?}") });
             }
         }
         server.kill9();
@@ -264,13 +207,13 @@ impl World {
             }
             if over || started.elapsed() > HIT_MAX {
                 let reply = if over { format!("{:?}", request.await) } else { format!("nothing in {HIT_MAX:?}") };
-                return Err(Violation::NeverHit { point: self.cell.point.name(), reply });
+                return Err(Violation::NeverHit { point: self.cell.point, reply });
             }
             tokio::time::sleep(LOG_POLL).await;
         }
     }
 
-    /// A load of the next writer; where the graph is gone, into a new one of its name. `id` is the operation of the cell's own writer.
+    /// A load of the next writer; if the graph is removed, into a new one of its name. `id` is the operation of the cell's own writer.
     async fn plain_write(&self, next: &Client, id: OperationId) -> Result<Plain, Violation> {
         let plain = self.plain_load();
         let mint = Client::mint_operation_id;
@@ -299,11 +242,16 @@ impl World {
         Ok(written)
     }
 
+    /// The variables of a server that meets these points in the cell's graph.
+    fn variables(&self, points: &[ArmedPoint], release: &Path) -> Vec<(&'static str, String)> {
+        let points: Vec<String> = points.iter().map(|point| format!("{}/{point}", self.graph)).collect();
+        vec![
+            ("OMNIGRAPH_FAILPOINTS", points.join(",")),
+            ("OMNIGRAPH_FAILPOINTS_RELEASE", release.to_string_lossy().into_owned()),
+        ]
+    }
+
     fn plain_load(&self) -> Deed {
         Deed::Load(self.plan.branch.clone(), LoadOf::append("plain", self.cell.tables))
     }
-}
-
-fn variables(points: String, release: &Path) -> Vec<(&'static str, String)> {
-    vec![("OMNIGRAPH_FAILPOINTS", points), ("OMNIGRAPH_FAILPOINTS_RELEASE", release.to_string_lossy().into_owned())]
 }

@@ -1,4 +1,4 @@
-//! A root with a server that runs all along, and further servers beside it.
+//! A root with a server that runs during all cells, and further servers beside it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use tempfile::TempDir;
 use crate::error::Violation;
 use crate::limits::REQUEST_TIMEOUT;
 
-/// Servers look for interrupted writes at their start alone: what is found later is found by a request.
+/// Servers search for interrupted writes at their start only: a later one is found by a request.
 const QUIET_SERVER: (&str, &str) = ("OMNIGRAPH_RECOVERY_INTERVAL_MS", "0");
 
-/// A root and the server that was running before anything went wrong.
+/// A root and the server that was running before the fault.
 #[derive(Debug)]
 pub(crate) struct Stand {
     folder: TempDir,
@@ -34,7 +34,7 @@ impl Stand {
         self.folder.path()
     }
 
-    /// A client of the server that was running all along.
+    /// A client of the server that runs during all cells.
     pub(crate) async fn running(&self) -> Result<Client, Violation> {
         client(&self.running).await
     }
@@ -51,14 +51,14 @@ impl Stand {
     }
 }
 
-/// A step of the cell's own that went wrong.
+/// A failure of a step of the cell itself.
 pub(crate) fn broken<E: std::fmt::Display>(action: &'static str) -> impl FnOnce(E) -> Violation {
     move |error| Violation::Broken { what: format!("{action}: {error}") }
 }
 
 async fn start(root: &Path, variables: Vec<(&'static str, String)>) -> Result<Server, Violation> {
     let root = root.to_owned();
-    // Waiting for a process to come up would hold a thread that other cells need.
+    // Waiting for a process to start would hold a thread that other cells need.
     let started = tokio::task::spawn_blocking(move || {
         let variables = variables.iter().map(|(name, value)| (*name, value.as_str()));
         Server::start(&root, &variables.chain([QUIET_SERVER]).collect::<Vec<_>>())
@@ -66,7 +66,7 @@ async fn start(root: &Path, variables: Vec<(&'static str, String)>) -> Result<Se
     started.await.map_err(broken("start a server"))
 }
 
-/// A client that sends nothing twice by itself, so that a cell sees every answer.
+/// A client that resends no request by itself, so that a cell sees every answer.
 pub(crate) async fn client(server: &Server) -> Result<Client, Violation> {
     let timeout = Timeout::After(REQUEST_TIMEOUT);
     let options = ClientOptions { retry: RetryPolicy::never(), timeout, ..ClientOptions::default() };

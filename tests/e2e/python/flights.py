@@ -1,4 +1,4 @@
-"""Loads airports and generated flights with pyarrow.flight, reads them back, and tells whether they are the same multiset of rows.
+"""Loads airports and generated flights with pyarrow.flight, reads them back, and reports whether they are the same multiset of rows.
 
 Usage: flights.py URL AIRPORTS_CSV
 """

@@ -1,4 +1,4 @@
-"""Sends half of a load, says so, and then stays until it is killed, or ends by an exception that nobody catches.
+"""Sends half of a load, prints a line, and then stays until it is killed, or ends by an uncaught exception.
 
 Usage: half.py URL stay|raise
 

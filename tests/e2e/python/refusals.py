@@ -1,4 +1,4 @@
-"""Loads that must be refused, each told with everything that its error carries.
+"""Loads that must be refused, each reported with every part of its error.
 
 Usage: refusals.py URL
 The graph holds airports AAA and BBB.
@@ -80,8 +80,8 @@ def refused_load(client, contract, descriptor, batches, options):
         put(client, descriptor, batches, options)
     except (flight.FlightError, pa.ArrowException) as error:
         info = getattr(error, "extra_info", None)
-        told = contract.status(info) if info else {}
-        return {**told, "exception": type(error).__name__, "text": str(error)}
+        answer = contract.status(info) if info else {}
+        return {**answer, "exception": type(error).__name__, "text": str(error)}
     return {"exception": None}
 
 
@@ -97,8 +97,8 @@ def refused_unary(contract):
         call(request(graph="nope"))
     except grpc.RpcError as error:
         trailers = {name: value for name, value in error.trailing_metadata() if isinstance(value, str)}
-        told = contract.status(rpc_status.from_call(error).SerializeToString())
-        return {**told, "exception": error.code().name, "text": error.details(), "trailers": trailers}
+        answer = contract.status(rpc_status.from_call(error).SerializeToString())
+        return {**answer, "exception": error.code().name, "text": error.details(), "trailers": trailers}
     return {"exception": None}
 
 

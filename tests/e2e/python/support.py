@@ -1,4 +1,4 @@
-"""What the programs of the tests share: messages by reflection, errors with all their details, and verdicts as JSON.
+"""The parts that the programs of the tests share: messages by reflection, errors with all their details, and verdicts as JSON.
 
 Messages of the contract are found by server reflection, as a client without generated code would.
 """

@@ -1,6 +1,6 @@
 //! A real `omnigraph serve`, on a free port, that ends with the test that started it.
 //!
-//! Whatever goes wrong here is a fault of the machine or a server that does not start, so it panics with the place and the server's log.
+//! A failure here is a fault of the machine or a server that does not start, so these functions panic with the place and the server's log.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
@@ -12,34 +12,34 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 const BINARY_VARIABLE: &str = "OMNIGRAPH_TEST_BINARY";
-/// What the server prints before its URL once it can be called.
+/// Text that the server prints before its URL once it accepts calls.
 const LISTENING: &str = "listening ";
 /// Longest wait for a server that was started.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
-/// Longest wait for a server that was told to stop; its own bound on running calls is 10 seconds.
+/// Longest wait for a server that received a request to stop; its own bound on running calls is 10 seconds.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often a stopping server is looked at.
+/// How often a stopping server is checked.
 const STOP_INTERVAL: Duration = Duration::from_millis(20);
-/// Longest wait for a server to stand still, and how often it is looked at.
+/// Longest wait until all threads of a server are stopped, and how often they are checked.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(1);
 const PAUSE_INTERVAL: Duration = Duration::from_micros(200);
 /// Longest wait for a line of the log, and how often it is looked for.
 const LOG_TIMEOUT: Duration = Duration::from_secs(30);
 const LOG_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What `cargo xtask test` tells the tests by a variable of the environment.
+/// The path that `cargo xtask test` passes to the tests in a variable of the environment.
 ///
 /// # Panics
 ///
 /// If the variable is not set.
-pub fn told(variable: &str) -> PathBuf {
+pub fn path_of(variable: &str) -> PathBuf {
     let value = std::env::var_os(variable);
     value.unwrap_or_else(|| panic!("{variable} is not set: run the tests with `cargo xtask test`")).into()
 }
 
 /// The built binary, with none of its own variables set.
 pub fn omnigraph() -> Command {
-    let mut command = Command::new(told(BINARY_VARIABLE));
+    let mut command = Command::new(path_of(BINARY_VARIABLE));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("OMNIGRAPH_") {
             command.env_remove(name);
@@ -75,7 +75,7 @@ impl Server {
     ///
     /// # Panics
     ///
-    /// If it ends, says something else, or says nothing for a minute, before it can be called.
+    /// If it ends, prints another line, or prints nothing for a minute, before it accepts calls.
     pub fn start(root: impl AsRef<OsStr>, variables: &[(&str, &str)]) -> Self {
         let log_folder = tempfile::tempdir().unwrap();
         let log = log_folder.path().join("log");
@@ -89,12 +89,12 @@ impl Server {
             .spawn()
             .unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
-        let (told, listening) = std::sync::mpsc::channel();
+        let (printed, listening) = std::sync::mpsc::channel();
         // In a thread of its own, because reading a pipe has no bound. It ends with the process at the latest.
         std::thread::spawn(move || {
             let mut line = String::new();
-            // Nobody waits any more if the time is over.
-            let _ = told.send(output.read_line(&mut line).map(|_| line));
+            // If the time is over, no receiver is left.
+            let _ = printed.send(output.read_line(&mut line).map(|_| line));
         });
         let line = listening.recv_timeout(START_TIMEOUT).map_or(String::new(), Result::unwrap);
         let mut server = Self { url: String::new(), pid: child.id(), child, log, _log_folder: log_folder };
@@ -105,7 +105,7 @@ impl Server {
         server
     }
 
-    /// What it has logged.
+    /// The text of its log.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
     }
@@ -123,32 +123,32 @@ impl Server {
         }
     }
 
-    /// Kills it as a loss of power would, and waits until it is gone.
+    /// Kills it as a loss of power would, and waits until the process has ended.
     pub fn kill9(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Stops all of its threads where they are, and waits until they stand still. It keeps its files, its connections and its tickets.
+    /// Stops all of its threads where they are, and waits until they are stopped. It keeps its files, its connections and its tickets.
     ///
     /// # Panics
     ///
-    /// If it does not stand still within a second.
+    /// If they are not stopped within a second.
     pub fn pause(&self) {
         self.signal(Signal::STOP);
         let started = std::time::Instant::now();
         while self.state() != 'T' {
-            assert!(started.elapsed() < PAUSE_TIMEOUT, "process {} does not stand still", self.pid);
+            assert!(started.elapsed() < PAUSE_TIMEOUT, "process {} is not stopped", self.pid);
             std::thread::sleep(PAUSE_INTERVAL);
         }
     }
 
-    /// Lets a paused server go on.
+    /// Resumes a paused server.
     pub fn resume(&self) {
         self.signal(Signal::CONT);
     }
 
-    /// The file that it logs to. It is gone when the server is dropped.
+    /// The file that it logs to. Dropping the server removes it.
     pub fn log_file(&self) -> &Path {
         &self.log
     }
@@ -161,7 +161,7 @@ impl Server {
     /// The state of the process in one letter.
     fn state(&self) -> char {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap();
-        // The name of the program stands before it in parentheses, and may hold any letter.
+        // The name of the program precedes it in parentheses, and may hold any letter.
         stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next()).unwrap()
     }
 
@@ -171,8 +171,8 @@ impl Server {
     ///
     /// If it still runs after 30 seconds.
     pub fn stop(mut self) -> ExitStatus {
-        let told = Command::new("kill").args(["-TERM", &self.pid.to_string()]).status().unwrap();
-        assert!(told.success());
+        let signalled = Command::new("kill").args(["-TERM", &self.pid.to_string()]).status().unwrap();
+        assert!(signalled.success());
         let started = std::time::Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -198,7 +198,7 @@ impl Drop for Server {
             let from = log.lines().count().saturating_sub(40);
             eprintln!("last lines of the server's log:\n{}", log.lines().skip(from).collect::<Vec<_>>().join("\n"));
         }
-        // After `kill9` and `stop` it is gone already.
+        // After `kill9` and `stop` the process has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,7 +1,7 @@
-//! The contract's calls as descriptors tell them, and hostile messages for them.
+//! The contract's calls as descriptors list them, and hostile messages for them.
 //!
-//! A message is written field by field onto the wire: valid values, values out of range, long texts, wrong wire types, fields twice, fields
-//! that nobody knows, and messages in messages. Nothing here knows the generated types, so that what they cannot express is sent too.
+//! A message is written field by field onto the wire: valid values, values out of range, long texts, wrong wire types, fields twice, unknown
+//! fields, and messages in messages. Nothing here uses the generated types, so that messages which they cannot express are sent too.
 
 use std::collections::BTreeMap;
 
@@ -85,7 +85,7 @@ const FLIGHT: [&str; 10] = [
     "DoAction",
     "ListActions",
 ];
-/// Calls of health and reflection, and one that there is not.
+/// Calls of health and reflection, and one that does not exist.
 const OTHERS: [&str; 4] = [
     "/grpc.health.v1.Health/Check",
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",

@@ -1,15 +1,15 @@
 //! Which edges of the instrumented code ran, if the program was built with the compiler's counters.
 //!
 //! `cargo xtask fuzz` builds the workspace's own crates with `-sanitizer-coverage-inline-8bit-counters`, as cargo-fuzz does. Each object
-//! then tells its counters at the start of the process. Without them there is nothing to see, and the driver goes by outcomes alone.
-#![allow(unsafe_code, reason = "the counters are memory of the compiler's, told by address")]
+//! then registers its counters at the start of the process. Without counters the driver judges by outcomes alone.
+#![allow(unsafe_code, reason = "the counters are memory of the compiler's, registered by address")]
 
 use std::sync::Mutex;
 
 /// Addresses of the counters of one object: first, and behind the last.
 static REGIONS: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
 
-/// Counters that are looked at together.
+/// Counters that are compared at once.
 const BLOCK: usize = 512;
 const NOTHING: [u8; BLOCK] = [0; BLOCK];
 
@@ -23,7 +23,7 @@ extern "C" fn __sanitizer_cov_8bit_counters_init(start: *mut u8, stop: *mut u8) 
     }
 }
 
-/// How often an edge ran, in steps that tell a loop's length apart only roughly.
+/// How often an edge ran, in steps that distinguish lengths of a loop only roughly.
 fn step(count: u8) -> u8 {
     match count {
         0 => 0,
@@ -38,7 +38,7 @@ fn step(count: u8) -> u8 {
     }
 }
 
-/// What has been seen of the counters.
+/// The counts that have been seen.
 #[derive(Debug)]
 pub struct Coverage {
     regions: Vec<(usize, usize)>,
@@ -53,7 +53,7 @@ impl Coverage {
         (counters > 0).then(|| Self { regions, seen: vec![0; counters] })
     }
 
-    /// Counters there are.
+    /// The number of counters.
     pub fn counters(&self) -> usize {
         self.seen.len()
     }

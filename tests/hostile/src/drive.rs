@@ -22,10 +22,10 @@ const CHANGES_MAX: usize = 8;
 const NOISE_BYTES_MAX: usize = 512;
 /// One in so many inputs is noise.
 const NOISE_ONE_IN: u32 = 50;
-/// Kinds of violations that are told.
+/// Kinds of violations that are printed.
 const VIOLATIONS_MAX: usize = 50;
 
-/// How long to go on.
+/// When to stop.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
     /// Inputs at most.
@@ -39,7 +39,7 @@ pub struct Budget {
 pub struct Folder<'a> {
     /// The folder.
     pub path: &'a Path,
-    /// Whether each input is written before it is handled, so that it is there when the process dies of it.
+    /// Whether each input is written before it is handled, so that the file exists if the process dies of it.
     pub keep_current: bool,
 }
 
@@ -54,7 +54,7 @@ pub struct Violation {
     pub inputs: u64,
 }
 
-/// What a run found.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Report {
     /// The target.

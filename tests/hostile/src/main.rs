@@ -59,7 +59,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, FuzzError> {
     }
 }
 
-/// Handles one file and tells everything about it.
+/// Handles one file and prints every detail of its outcome.
 fn once(target: &dyn Target, path: &Path) -> Result<ExitCode, FuzzError> {
     let failed = |source| FuzzError::File { action: "read", path: path.to_owned(), source };
     let input = std::fs::read(path).map_err(failed)?;
@@ -86,7 +86,7 @@ fn all_of(chosen: &[&dyn Target], arguments: &Arguments) -> Result<ExitCode, Fuz
         Some(counters) => eprintln!("seed {seed}, {counters} edges are counted, inputs in {}", folder.display()),
         None => eprintln!("seed {seed}, without coverage, inputs in {}", folder.display()),
     }
-    eprintln!("should the process die, the input is in NAME.current there: run it with --target NAME --input FILE");
+    eprintln!("if the process dies, the input is NAME.current in that folder: run it with --target NAME --input FILE");
     let time = Duration::from_secs_f64(arguments.minutes * 60.0 / chosen.len() as f64);
     let mut reports = Vec::new();
     for target in chosen {

@@ -1,4 +1,4 @@
-//! How much memory one thread holds, and held at most since it was asked: the global allocator counts for each thread by itself.
+//! The memory that one thread holds, and its peak since the last reset: the global allocator counts for each thread by itself.
 //!
 //! A thread's own count makes it exact whatever other tests of the same process do. Memory that is freed by another thread than took it
 //! is counted as held; what is measured here runs on one thread.
@@ -17,7 +17,7 @@ thread_local! {
 pub struct Counting;
 
 fn count(change: i64) {
-    // A thread that ends has no counters any more; nobody reads them then.
+    // A thread that ends has no counters, and no reader of them.
     let _ = HELD.try_with(|held| {
         held.set(held.get() + change);
         let _ = PEAK.try_with(|peak| peak.set(peak.get().max(held.get())));
@@ -28,7 +28,7 @@ fn size(bytes: usize) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-// Every call is handed to the system's allocator as it came, so its contract is kept by whoever calls.
+// Every call is handed to the system's allocator as it came, so the caller keeps its contract.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(size(layout.size()));

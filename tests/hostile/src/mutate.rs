@@ -29,7 +29,7 @@ const EDGES: [u64; 16] = [
     0xffff_ffff_ffff_ffff,
 ];
 
-/// Values that stand where another was.
+/// Values that replace another one.
 const VALUES: [&str; 40] = [
     "null",
     "true",

@@ -1,4 +1,4 @@
-//! Calls whose bytes are what the caller says: any body, any headers, and whatever comes back.
+//! Calls with exactly the bytes of the caller: any body, any headers, and any answer.
 
 use std::time::{Duration, Instant};
 
@@ -68,7 +68,7 @@ async fn exchange(channel: &Channel, request: Request<Body>) -> Result<(Option<S
     let collected = match collected {
         Ok(collected) => collected,
         Err(error) if error.is::<LengthLimitError>() => return Err("a longer answer than is read".to_owned()),
-        Err(error) => return Err(format!("the answer broke off: {error:?}")),
+        Err(error) => return Err(format!("the answer was interrupted: {error:?}")),
     };
     let status = collected.trailers().and_then(Status::from_header_map);
     Ok((status, collected.to_bytes().len()))
@@ -89,7 +89,7 @@ impl Answer {
             return Ok("ok".to_owned());
         }
         if status.details().is_empty() {
-            // Health and reflection speak words of their own.
+            // Health and reflection have statuses of their own.
             return match status.code() {
                 Code::NotFound | Code::InvalidArgument => Ok("not found".to_owned()),
                 code => Err(format!("call: {code:?} without details: {}", status.message())),
@@ -99,7 +99,7 @@ impl Answer {
         match failure.problem {
             Problem::Internal => Err(format!("call: a defect: {}", failure.message)),
             Problem::Corrupt { .. } | Problem::InvariantViolation { .. } => {
-                Err(format!("call: stored data is said to be broken: {}", failure.message))
+                Err(format!("call: stored data is reported as broken: {}", failure.message))
             }
             problem => Ok(kind(&problem)),
         }

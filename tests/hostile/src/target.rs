@@ -1,6 +1,6 @@
 //! A target: something that reads bytes, and what must hold whatever the bytes are.
 //!
-//! For every input: no panic gets out, no panic at all where the target says so, the memory held meanwhile stays within a constant and a
+//! For every input: no panic escapes, no panic occurs at all where the target requires it, the memory held meanwhile stays within a constant and a
 //! factor of the input's length, it ends in time, and the target's own assertions hold.
 
 use std::cell::Cell;
@@ -43,7 +43,7 @@ pub trait Target {
     /// Valid inputs, and those that were wrong once.
     fn examples(&self) -> Vec<Vec<u8>>;
 
-    /// Handles one input. Tells the kind of outcome, in few words, or what does not hold.
+    /// Handles one input. Returns the kind of outcome, in few words, or the assertion that does not hold.
     ///
     /// # Errors
     /// What does not hold.
@@ -55,7 +55,7 @@ pub trait Target {
     }
 }
 
-/// What became of one input.
+/// The outcome of one input.
 #[derive(Debug)]
 pub struct Handled {
     /// The kind of outcome, or what was violated.
@@ -67,7 +67,7 @@ pub struct Handled {
 }
 
 thread_local! {
-    /// Whether this thread handles an input now: its panics are told by the driver then.
+    /// Whether this thread handles an input now: the driver then reports its panics.
     static HANDLING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -77,7 +77,7 @@ fn panics() -> MutexGuard<'static, Vec<String>> {
     PANICS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Notes every panic of the process; prints those that no driver will tell.
+/// Records every panic of the process; prints those that no driver reports.
 fn watch_panics() {
     static WATCH: Once = Once::new();
     WATCH.call_once(|| {
@@ -94,7 +94,7 @@ fn watch_panics() {
     });
 }
 
-/// Lets a target handle one input, and holds it against what must hold.
+/// Lets a target handle one input, and checks what must hold.
 pub fn handle(target: &dyn Target, input: &[u8]) -> Handled {
     watch_panics();
     HANDLING.set(true);
@@ -120,7 +120,7 @@ pub fn handle(target: &dyn Target, input: &[u8]) -> Handled {
 mod tests {
     use super::*;
 
-    /// Does what its input says.
+    /// Does what its input names.
     struct Obedient;
 
     impl Target for Obedient {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn panic_that_was_caught_is_told() {
+    fn caught_panic_is_reported() {
         let handled = handle(&Obedient, b"caught");
         assert_eq!(handled.outcome.unwrap(), "caught");
         assert_eq!(handled.contained.len(), 1, "{:?}", handled.contained);

@@ -1,4 +1,4 @@
-//! Makes a request with the Rust client and writes down what came of it.
+//! Makes a request with the Rust client and records its outcome.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -7,30 +7,25 @@ use std::time::Duration;
 use arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray};
 use futures::TryStreamExt;
 use omnigraph_client::{
-    BranchInfo, Client, ClientError, ClientOptions, Columns, Commit, DeleteBranch, LoadMode, LoadOptions, LoadTarget,
-    NewBranch, Query, ReadAt, Receipt, RetryPolicy, Scan, Timeout,
+    BranchInfo, Client, ClientError, ClientOptions, Columns, Commit, CreateBranch, DeleteBranch, LoadMode, LoadOptions,
+    LoadTarget, QueryRequest, ReadAt, RetryPolicy, Timeout, TypeScan, WriteMode, WriteReceipt,
 };
-use omnigraph_types::{Effect, Failure, GraphName, Problem, Resource};
+use omnigraph_types::{Effect, Failure, Problem, Resource};
 
 use crate::fleet::Address;
 use crate::history::{
-    Answered, Asked, At, BranchFact, CommitFact, Event, Form, Kind, LINK_ARROW, Load, Mode, Purpose, Reason, Row,
+    Answered, Asked, At, BranchFact, CommitFact, Event, Form, Kind, LINK_ARROW, Load, Mode, Purpose, Reason, Row, graph,
 };
 use crate::record::Recorder;
 
-/// What a client gives each of its calls.
+/// Deadline that a client sets for each of its calls.
 pub const CALL_LIMIT: Duration = Duration::from_secs(20);
 /// How long a client waits for a connection.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-/// When the race gives up a call that should have ended by itself long before; the checker finds that it was too late.
+/// When the race abandons a call that should have ended long before; the checker reports it as late.
 const CALL_GIVEN_UP: Duration = Duration::from_secs(40);
-/// Branches on a page of a list; there are fewer.
+/// Branches on a page of a list: more than exist.
 const BRANCHES_MAX: u32 = 100;
-
-/// The graph that everybody uses.
-pub fn graph() -> GraphName {
-    "race".parse().unwrap_or_else(|error| unreachable!("a legal name: {error}"))
-}
 
 /// One client with its connections.
 #[derive(Debug)]
@@ -51,7 +46,7 @@ impl Caller {
         Self { number: self.number, recorder: Arc::clone(&self.recorder), connections: self.connections.clone() }
     }
 
-    /// Connects to this server, or takes the connection there is.
+    /// Connects to this server, or takes the existing connection.
     pub async fn connection(&mut self, address: &Address) -> Result<Client, ClientError> {
         if let Some((generation, client)) = self.connections.get(&address.server)
             && *generation == address.generation
@@ -69,7 +64,7 @@ impl Caller {
         Ok(client)
     }
 
-    /// Makes a call and records it. What the answer tells of its commit comes with it.
+    /// Makes a call and records it, with the facts that its answer states about its commit.
     pub async fn call(&mut self, address: &Address, asked: Asked) -> (Event, Option<CommitFact>) {
         let operation = asked.operation();
         if let Some(operation) = operation {
@@ -135,12 +130,14 @@ async fn ask(client: &Client, asked: &Asked) -> Answer {
                 At::Branch(name) => ReadAt::Branch(name.clone()),
                 At::Commit(commit) => ReadAt::Commit(*commit),
             };
-            let branch = NewBranch { source, operation_id: *operation, ..NewBranch::new(graph, name.clone()) };
-            (Answered::Branch(branch_fact(client.create_branch(branch).await?)), None)
+            let create = CreateBranch { source, operation_id: Some(*operation), ..CreateBranch::new(name.clone()) };
+            let made = client.create_branch(&graph, create).await?.branch;
+            let made = made.ok_or(ClientError::Answer { what: "a created branch without its description" })?;
+            (Answered::Branch(branch_fact(made)), None)
         }
         Asked::Delete { operation, name } => {
-            let branch = DeleteBranch { operation_id: *operation, ..DeleteBranch::new(graph, name.clone()) };
-            client.delete_branch(branch).await?;
+            let delete = DeleteBranch { operation_id: Some(*operation), ..DeleteBranch::new(name.clone()) };
+            client.delete_branch(&graph, delete).await?;
             (Answered::Deleted, None)
         }
         Asked::Get { name } => (Answered::Branch(branch_fact(client.get_branch(&graph, name).await?)), None),
@@ -155,20 +152,20 @@ pub async fn branches(client: &Client) -> Result<Vec<BranchFact>, ClientError> {
     Ok(page.items.into_iter().map(branch_fact).collect())
 }
 
-async fn send(client: &Client, load: &Load) -> Result<Receipt, ClientError> {
+async fn send(client: &Client, load: &Load) -> Result<WriteReceipt, ClientError> {
     let mode = match load.mode {
         Mode::Append => LoadMode::Append,
         Mode::Merge => LoadMode::Merge,
         Mode::Overwrite => LoadMode::Overwrite,
     };
-    let purpose = match load.purpose {
-        Purpose::Commit => omnigraph_client::Purpose::Commit,
-        Purpose::Validate => omnigraph_client::Purpose::Validate,
+    let write_mode = match load.purpose {
+        Purpose::Commit => WriteMode::Commit,
+        Purpose::Validate => WriteMode::ValidateOnly,
     };
     let options = LoadOptions {
         operation_id: load.operation,
         expected_head: load.expected_head,
-        purpose,
+        write_mode,
         timeout: Timeout::After(CALL_LIMIT),
         ..LoadOptions::new(mode)
     };
@@ -222,7 +219,7 @@ fn batch(kind: Kind, rows: &[Row]) -> Result<RecordBatch, ClientError> {
     RecordBatch::try_from_iter(columns).map_err(|source| ClientError::Arrow { what: "make rows", source })
 }
 
-/// Every row of a type by a query, which tells the commit that it is served from.
+/// Every row of a type by a query, whose answer names the commit that it is served from.
 async fn query(client: &Client, at: ReadAt, kind: Kind) -> Result<(Commit, Vec<Row>), ClientError> {
     let text = match kind {
         Kind::Item => "query all() { match { $a: Item } return { $a.k as key, $a.mark as mark } }",
@@ -231,7 +228,7 @@ async fn query(client: &Client, at: ReadAt, kind: Kind) -> Result<(Commit, Vec<R
             "query all() { match { $a: Item  $a $l:link $b } return { $a.k as src, $b.k as dst, $l.mark as mark } }"
         }
     };
-    let result = client.query(&Query::new(graph(), at, text)).await?;
+    let result = client.query(&graph(), &QueryRequest::new(at, text)).await?;
     let batches = result.batches.try_collect::<Vec<_>>().await?;
     let key = if kind == Kind::Link { vec!["src", "dst"] } else { vec!["key"] };
     Ok((result.commit, rows(&batches, &key)?))
@@ -241,8 +238,8 @@ async fn query(client: &Client, at: ReadAt, kind: Kind) -> Result<(Commit, Vec<R
 async fn scan(client: &Client, at: ReadAt, kind: Kind) -> Result<Vec<Row>, ClientError> {
     let key = if kind == Kind::Link { vec!["src", "dst"] } else { vec!["k"] };
     let columns = Columns::Named(key.iter().chain(&["mark"]).map(|name| (*name).to_owned()).collect());
-    let scan = Scan { graph: graph(), at, type_name: kind.name().to_owned(), columns };
-    let batches = client.scan_type(&scan).await?.batches.try_collect::<Vec<_>>().await?;
+    let scan = TypeScan { at, type_name: kind.name().to_owned(), columns };
+    let batches = client.scan_type(&graph(), &scan).await?.batches.try_collect::<Vec<_>>().await?;
     rows(&batches, &key)
 }
 
@@ -252,7 +249,7 @@ fn rows(batches: &[RecordBatch], key: &[&str]) -> Result<Vec<Row>, ClientError> 
     for batch in batches {
         let text = |name: &str| {
             let column = batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
-            column.ok_or(ClientError::Answer { what: "a column that was asked for" })
+            column.ok_or(ClientError::Answer { what: "a requested column" })
         };
         let keys = key.iter().map(|name| text(name)).collect::<Result<Vec<_>, _>>()?;
         let marks = text("mark")?;
@@ -265,10 +262,10 @@ fn rows(batches: &[RecordBatch], key: &[&str]) -> Result<Vec<Row>, ClientError> 
     Ok(rows)
 }
 
-/// What an answer tells of a commit.
+/// The facts that an answer states about a commit.
 pub fn commit_fact(commit: &Commit) -> CommitFact {
     let kind = |name: &str| Kind::ALL.into_iter().find(|kind| kind.name() == name);
-    let totals = commit.counts.iter().filter_map(|counts| Some((kind(&counts.type_name)?, counts.total)));
+    let totals = commit.counts.iter().filter_map(|counts| Some((kind(&counts.type_name)?, counts.row_count)));
     CommitFact {
         id: commit.id,
         parent: commit.parents.first().copied(),

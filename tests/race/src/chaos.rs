@@ -1,4 +1,4 @@
-//! What is done to the servers while clients call them: pauses longer than the grace, kills, restarts.
+//! Faults of the servers while clients call them: pauses longer than the grace, kills, restarts.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,13 +19,13 @@ const PAUSE_MS: std::ops::Range<u64> = 2_500..5_000;
 const AWAY_MS: std::ops::Range<u64> = 0..1_500;
 /// Quiet between two deeds, in milliseconds.
 const QUIET_MS: std::ops::Range<u64> = 500..5_000;
-/// Longest wait for somebody to take a ticket.
+/// Longest wait until a server takes a ticket.
 const TICKET_WAIT: Duration = Duration::from_secs(2);
 /// How long after it took its ticket a server is stopped: right away its write has made no effect yet, later some or all of them.
 const TICKET_HELD_US: std::ops::Range<u64> = 0..25_000;
-/// How often logs are looked at for a held writer.
+/// How often logs are searched for a held writer.
 const LOG_EVERY: Duration = Duration::from_millis(10);
-/// How often a sleeper looks whether the run is over.
+/// How often a sleeper checks whether the run is over.
 const SLEEP_STEP: Duration = Duration::from_millis(50);
 
 /// What was done.
@@ -114,7 +114,7 @@ impl Chaos<'_> {
     }
 
     fn at_hold(&self, deed: Deed, random: &mut StdRng) {
-        // A writer held since long may have lost its ticket to a rescuer: only one that is seen at once counts.
+        // A writer that has been held for long may have lost its ticket to a rescuer: only one seen at once counts.
         for claim in (0..self.fleet.size()).filter_map(|server| self.fleet.claim(server)) {
             self.fleet.let_go(&claim);
         }
@@ -162,7 +162,7 @@ impl Chaos<'_> {
             Deed::Pause => {
                 std::thread::sleep(Duration::from_millis(random.random_range(PAUSE_MS)));
                 self.fleet.resume(&claim);
-                self.deeds.note(self.recorder, format!("server {server} goes on"));
+                self.deeds.note(self.recorder, format!("server {server} resumes"));
             }
             Deed::Kill => {
                 self.sleep(Duration::from_millis(random.random_range(AWAY_MS)));

@@ -12,10 +12,10 @@ use omnigraph_e2e::server::Server;
 use rand::Rng;
 use rand::rngs::StdRng;
 
-use crate::caller::graph;
+use crate::history::graph;
 use crate::store::{RaceStore, Tickets};
 
-/// What a server says when it holds a writer.
+/// Line in the log of a server that holds a writer.
 const HELD: &str = "failpoint hit";
 /// Places between an intent and its publication at which a writer may be held.
 const HOLDING_POINTS: [&str; 3] = ["load.A.after", "load.B.after", "load.C.before"];
@@ -24,7 +24,7 @@ const HOLDS_MAX: usize = 12;
 /// Most writes between two holds at one place.
 const HOLD_EVERY_MAX: u32 = 60;
 
-/// Longer than a held writer takes to see that it may go on.
+/// Longer than a held writer takes to see that it is released.
 const RELEASE_WAIT: Duration = Duration::from_millis(100);
 
 /// Where a server is called.
@@ -153,9 +153,9 @@ impl Fleet {
         }
     }
 
-    /// Lets a paused server go on.
+    /// Resumes a paused server.
     pub fn resume(&self, claim: &Claim<'_>) {
-        // A writer held by a fail point goes on with its process.
+        // A writer held by a fail point continues with its process.
         let release = self.release_file(claim.server);
         if self.store.tickets == Tickets::FailPoints {
             std::fs::write(&release, b"").unwrap();
@@ -172,13 +172,13 @@ impl Fleet {
         let mut file = std::fs::File::open(running.log_file()).unwrap();
         let mut text = String::new();
         file.seek(SeekFrom::Start(slot.log_read)).unwrap();
-        // What ends in the middle of a character is read the next time.
+        // A chunk that ends within a character is completed by the next read.
         let read = file.read_to_string(&mut text).unwrap_or(0);
         slot.log_read += read as u64;
         text.contains(HELD)
     }
 
-    /// Lets a writer go that was held at a moment when nobody looked, and holds the next ones again.
+    /// Releases a writer that was held while no hand watched, and holds the next ones again.
     pub fn let_go(&self, claim: &Claim<'_>) {
         let release = self.release_file(claim.server);
         if self.holds(claim.server) {
@@ -190,7 +190,7 @@ impl Fleet {
         }
     }
 
-    /// Stops all servers as an operator would, and tells which did not end well.
+    /// Stops all servers as an operator would, and returns those that did not end well.
     pub fn stop(self) -> Vec<String> {
         let mut found = Vec::new();
         for slot in &self.slots {
@@ -253,5 +253,13 @@ impl Fleet {
     /// Where logs of servers are kept.
     pub fn logs(&self) -> &Path {
         &self.logs
+    }
+}
+
+/// Runs work that waits for processes, beside the calls of clients.
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(value) => value,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }

@@ -1,4 +1,4 @@
-//! What clients asked and what they were answered: the only thing that the checker looks at.
+//! The requests of clients and their answers: the only input of the checker.
 //!
 //! Every row carries a mark that names client, operation and row, so that each row read can be traced to the request that wrote it.
 
@@ -6,14 +6,19 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use omnigraph_types::{BranchId, BranchName, CommitId, Effect, OperationId};
+use omnigraph_types::{BranchId, BranchName, CommitId, Effect, GraphName, OperationId};
 
 /// The graph's schema: two node types, and edges between nodes of the first.
 pub const SCHEMA: &str = "node Item { k: String @key  mark: String }\n\
      node Note { k: String @key  mark: String }\n\
      edge Link: Item -> Item { mark: String  @key(src, dst) }\n";
 
-/// Stands between source and destination in the key of a link.
+/// The graph of the race.
+pub fn graph() -> GraphName {
+    "race".parse().unwrap_or_else(|error| unreachable!("a legal name: {error}"))
+}
+
+/// Separates source and destination in the key of a link.
 pub const LINK_ARROW: char = '>';
 
 /// Microseconds since the run began.
@@ -24,7 +29,7 @@ pub type Moment = u64;
 pub enum Kind {
     /// Nodes that links may join.
     Item,
-    /// Nodes that stand alone.
+    /// Nodes without links.
     Note,
     /// Edges between items.
     Link,
@@ -169,7 +174,7 @@ impl Asked {
     }
 }
 
-/// What an answer tells of a branch.
+/// The facts that an answer states about a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchFact {
     /// Its name.
@@ -182,7 +187,7 @@ pub struct BranchFact {
     pub source: Option<CommitId>,
 }
 
-/// What an answer tells of a commit.
+/// The facts that an answer states about a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitFact {
     /// Its id.
@@ -200,9 +205,9 @@ pub struct CommitFact {
 /// Why a request was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
-    /// There is no such branch.
+    /// The branch does not exist.
     NoBranch,
-    /// There is no such commit.
+    /// The commit does not exist.
     NoCommit,
     /// The branch exists.
     BranchExists,
@@ -226,14 +231,14 @@ pub enum Reason {
     Unavailable,
     /// The server is busy with as many loads as it takes.
     Busy,
-    /// The call broke off, or no connection was made.
+    /// The call was interrupted, or no connection was made.
     Broken,
     /// A defect: no history of clients, kills and pauses explains it.
     Defect,
 }
 
 impl Reason {
-    /// Whether the refusal says that the branch could not be written, and not that this request does not fit its state.
+    /// Whether the refusal means that the branch could not be written, not that this request does not fit its state.
     pub fn is_blocked(self) -> bool {
         match self {
             Self::Contention
@@ -295,9 +300,9 @@ pub struct Event {
     pub server: usize,
     /// When it called.
     pub call: Moment,
-    /// When it was answered, or gave up.
+    /// When it was answered or abandoned.
     pub reply: Moment,
-    /// Microseconds that it gave the call.
+    /// Its deadline in microseconds.
     pub limit: Moment,
     /// What it asked.
     pub asked: Asked,
@@ -312,28 +317,28 @@ impl fmt::Display for Event {
     }
 }
 
-/// What `GetOperation` says of an operation once all is settled.
+/// What `GetOperation` reports about an operation once all is settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
     /// It is this commit.
     Committed(CommitId),
     /// It is done, and is no commit.
     Done,
-    /// It was undone, or there is no trace of it.
+    /// It was undone, or left no trace.
     Nothing,
     /// Still open.
     Open,
 }
 
-/// Everything that a run told.
+/// Everything that a run recorded.
 #[derive(Debug, Clone, Default)]
 pub struct History {
     /// The calls, in any order.
     pub events: Vec<Event>,
     /// Every commit that an answer named, and its ancestors.
     pub commits: BTreeMap<CommitId, CommitFact>,
-    /// What two answers told differently of one commit.
+    /// Facts about one commit in which two answers differ.
     pub contradictions: Vec<(CommitFact, CommitFact)>,
-    /// What became of operations with an unknown answer.
+    /// The outcome of operations whose answer was unknown.
     pub resolutions: BTreeMap<OperationId, Resolution>,
 }

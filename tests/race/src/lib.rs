@@ -3,6 +3,7 @@
 pub mod caller;
 pub mod chaos;
 pub mod check;
+pub mod error;
 pub mod fleet;
 pub mod history;
 pub mod lineage;

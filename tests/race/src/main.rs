@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use omnigraph_race::race::{self, RaceError, RaceOptions, RaceReport};
+use omnigraph_race::error::RaceError;
+use omnigraph_race::race::{self, RaceOptions, RaceReport};
 use omnigraph_race::soak::{self, SoakOptions};
 use omnigraph_race::store::RaceStore;
 

@@ -67,7 +67,7 @@ impl Block {
 
 /// The longest time between the first try to write a branch after a success and the next success.
 ///
-/// A request that does not fit the branch's state says nothing about whether it could be written, and does not count as a try.
+/// A request that does not fit the branch's state does not show whether the branch could be written, and does not count as a try.
 pub fn longest_block(history: &History) -> Block {
     let mut branches: BTreeMap<String, Vec<&Event>> = BTreeMap::new();
     for event in &history.events {
@@ -92,15 +92,20 @@ fn longest_block_of_one(branch: String, mut events: Vec<&Event>) -> Block {
                 }
                 success = event.reply;
             }
-            // A branch that is not there is not blocked.
+            // A branch that does not exist is not blocked.
             Answered::Refused { reason: Reason::NoBranch, .. } => first_try = None,
-            // Nor is one because a client called a server that is gone.
+            // Nor is one blocked because a client called a killed server.
             Answered::Refused { reason: Reason::Broken, effect: Effect::None, .. } => {}
             Answered::Refused { reason, .. } if reason.is_blocked() => {
                 first_try = Some(first_try.unwrap_or(event.call).min(event.call));
             }
-            // Its state could be read: whoever comes next may write, and the branch may be another by now.
-            _ => {}
+            // Its state could be read: the next client may write, and the branch may be another by now.
+            Answered::Refused { .. }
+            | Answered::Checked
+            | Answered::Rows { .. }
+            | Answered::Branch(_)
+            | Answered::Branches(_)
+            | Answered::Deleted => {}
         }
     }
     longest
@@ -140,7 +145,7 @@ mod tests {
         let history = History {
             events: vec![
                 write(0, 10, done()),
-                // Nobody tried before 100; the refusals before were about the request, a dead server, a branch that is gone.
+                // No client tried before 100; the refusals before were about the request, a dead server, a branch that is gone.
                 write(85, 90, refused(Reason::KeyConflict)),
                 write(86, 91, refused(Reason::Broken)),
                 write(87, 92, refused(Reason::RolledBack)),

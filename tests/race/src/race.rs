@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
-use omnigraph_client::{Client, ClientError, NewGraph};
+use omnigraph_client::{Client, ClientError, CreateGraph};
 use omnigraph_types::{BranchName, Effect};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use thiserror::Error;
 
-use crate::caller::{Caller, graph};
+use crate::caller::Caller;
 use crate::chaos::{Chaos, Deeds};
 use crate::check::{Findings, Rule, Violation, check};
-use crate::fleet::Fleet;
-use crate::history::{Answered, Asked, Event, History, Moment, SCHEMA};
+use crate::error::RaceError;
+use crate::fleet::{Fleet, blocking};
+use crate::history::{Answered, Asked, Event, History, Moment, SCHEMA, graph};
 use crate::measure;
 use crate::record::Recorder;
 use crate::settle::{self, Settled};
@@ -27,12 +27,12 @@ use crate::workload::{Delivery, Mix, Workload};
 
 /// How often a request about a branch, or a load that is sent on, is sent in all while its outcome is not known.
 const SENDS_MAX: usize = 5;
-/// Pause of a client after a call that broke off.
+/// Pause of a client after an interrupted call.
 const BROKEN_PAUSE: Duration = Duration::from_millis(50);
 /// Events of a concerned operation that are printed.
 const EVENTS_PRINTED_MAX: usize = 40;
 
-/// What a run is made of.
+/// The settings of a run.
 #[derive(Debug, Clone)]
 pub struct RaceOptions {
     /// How long clients call.
@@ -51,43 +51,10 @@ pub struct RaceOptions {
     pub keep: bool,
 }
 
-/// Why a run could not be made.
-#[derive(Debug, Error)]
-pub enum RaceError {
-    /// There are too few servers or clients.
-    #[error("a race needs 2 servers and 1 client at least: give --servers and --clients")]
-    TooFew,
-    /// A request before or after the race itself failed.
-    #[error("{action}: {source}")]
-    Client {
-        /// What was to be done.
-        action: &'static str,
-        /// Why it was not.
-        source: Box<ClientError>,
-    },
-    /// A file cannot be written or read.
-    #[error("{action} {}: {source}", path.display())]
-    File {
-        /// What was to be done.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// Why it was not.
-        source: std::io::Error,
-    },
-}
-
-impl RaceError {
-    /// The failure of a request that is not part of the race.
-    pub fn client(action: &'static str) -> impl FnOnce(ClientError) -> Self {
-        move |source| Self::Client { action, source: Box::new(source) }
-    }
-}
-
 /// What a run showed.
 #[derive(Debug)]
 pub struct RaceReport {
-    /// What was found.
+    /// The violations.
     pub findings: Findings,
     /// How calls ended.
     pub table: measure::Table,
@@ -99,7 +66,7 @@ pub struct RaceReport {
     pub unknown: usize,
     /// The longest time in which a branch could not be written.
     pub block: measure::Block,
-    /// What was done to the servers.
+    /// The faults of the servers.
     pub deeds: Deeds,
     /// What the end showed.
     pub settled: Settled,
@@ -129,7 +96,7 @@ pub async fn run(options: &RaceOptions) -> Result<RaceReport, RaceError> {
     let fleet = Arc::new(fleet);
     let watch = prepare(&fleet, &recorder, &options.store).await?;
     let deeds = compete(options, &fleet, &recorder, watch).await;
-    let fleet = Arc::try_unwrap(fleet).unwrap_or_else(|_| unreachable!("all who used the servers have ended"));
+    let fleet = Arc::try_unwrap(fleet).unwrap_or_else(|_| unreachable!("all users of the servers have ended"));
     let complaints = blocking(move || fleet.stop()).await;
     let settled = settle::settle(&options.store, &recorder, options.clients).await?;
     let history = recorder.with(std::mem::take);
@@ -152,14 +119,6 @@ pub async fn run(options: &RaceOptions) -> Result<RaceReport, RaceError> {
     Ok(report)
 }
 
-/// Runs what waits for processes beside the calls of clients.
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(value) => value,
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
-    }
-}
-
 fn is_unknown(event: &Event) -> bool {
     matches!(event.answered, Answered::Refused { effect: Effect::Unknown | Effect::Committed, .. })
 }
@@ -173,10 +132,12 @@ fn distinct(history: &History, which: impl Fn(&Event) -> bool) -> usize {
 async fn prepare(fleet: &Fleet, recorder: &Recorder, store: &RaceStore) -> Result<Option<TicketWatch>, RaceError> {
     let connect = RaceError::client("connect to the first server");
     let client = Client::connect(&fleet.address(0).url).await.map_err(connect)?;
-    let made = client.create_graph(NewGraph::new(graph(), SCHEMA)).await;
+    let made = client.create_graph(CreateGraph::new(graph(), SCHEMA)).await;
+    let undescribed = ClientError::Answer { what: "a created graph without its description" };
+    let made = made.and_then(|made| Ok((made.graph.ok_or(undescribed)?, made.receipt)));
     let (info, receipt) = made.map_err(RaceError::client("make the graph"))?;
     if let Some(commit) = &receipt.commit {
-        recorder.tell(&crate::caller::commit_fact(commit));
+        recorder.note_commit(&crate::caller::commit_fact(commit));
     }
     let main = client.get_branch(&graph(), &BranchName::Main).await.map_err(RaceError::client("get main"))?;
     Ok(match &store.tickets {

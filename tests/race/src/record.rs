@@ -1,4 +1,4 @@
-//! What all clients write down together, bounded, and which server holds which operation.
+//! The calls of all clients in one bounded record, and the server that holds each operation.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
@@ -39,7 +39,7 @@ impl Recorder {
         lock(&self.history).events.len() >= EVENTS_MAX
     }
 
-    /// Writes a call down, and what its answer tells of a commit.
+    /// Records a call, and the facts that its answer states about a commit.
     pub fn record(&self, event: &Event, fact: Option<&CommitFact>) {
         let mut history = lock(&self.history);
         history.events.push(event.clone());
@@ -48,8 +48,8 @@ impl Recorder {
         }
     }
 
-    /// Writes down what is told of a commit.
-    pub fn tell(&self, fact: &CommitFact) {
+    /// Records the facts that an answer states about a commit.
+    pub fn note_commit(&self, fact: &CommitFact) {
         note(&mut lock(&self.history), fact);
     }
 
@@ -68,7 +68,7 @@ impl Recorder {
         lock(&self.in_flight).entry(operation).or_default().push(server);
     }
 
-    /// A server is done with it. Without a known answer it may still be at it, so this is not called then.
+    /// A server has answered it. Without a known answer the server may still work on it, so this is not called then.
     pub fn answered(&self, operation: OperationId, server: usize) {
         let mut in_flight = lock(&self.in_flight);
         if let Some(servers) = in_flight.get_mut(&operation) {
@@ -81,7 +81,7 @@ impl Recorder {
         }
     }
 
-    /// The one server that works on an operation; none if it may be several.
+    /// The one server that works on an operation; `None` if several may.
     pub fn server_of(&self, operation: OperationId) -> Option<usize> {
         match lock(&self.in_flight).get(&operation)?.as_slice() {
             [server] => Some(*server),

@@ -1,4 +1,4 @@
-//! The end of a run: one fresh server settles everything and is asked for everything.
+//! The end of a run: one fresh server settles every branch and reports every operation, commit and row.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use omnigraph_client::{
 use omnigraph_e2e::server::Server;
 use omnigraph_types::{BranchName, CommitId, Effect, OperationId, Problem};
 
-use crate::caller::{Caller, branches, commit_fact, graph};
+use crate::caller::{Caller, branches, commit_fact};
 use crate::check::{Rule, Violation};
-use crate::fleet::Address;
-use crate::history::{Answered, Asked, At, Kind, Resolution};
-use crate::race::{RaceError, blocking};
+use crate::error::RaceError;
+use crate::fleet::{Address, blocking};
+use crate::history::{Answered, Asked, At, Kind, Resolution, graph};
 use crate::record::Recorder;
 use crate::store::{RaceStore, Tickets};
 use crate::tickets::TicketWatch;
@@ -41,7 +41,7 @@ pub struct Settled {
     pub violations: Vec<Violation>,
 }
 
-/// Starts a fresh server, lets it settle every branch, and completes the history: what became of open operations, every commit, and every row.
+/// Starts a fresh server, lets it settle every branch, and completes the history: the outcome of open operations, every commit, and every row.
 pub async fn settle(store: &RaceStore, recorder: &Arc<Recorder>, reader: usize) -> Result<Settled, RaceError> {
     let (root, environment) = (store.root.clone(), store.environment.clone());
     let server = blocking(move || {
@@ -87,7 +87,7 @@ pub async fn settle(store: &RaceStore, recorder: &Arc<Recorder>, reader: usize) 
     Ok(settled)
 }
 
-/// Recovers a branch until nothing is left, and reads what its recoveries were.
+/// Recovers a branch until no operation is unsettled, and reads its recoveries.
 async fn recover(client: &Client, name: &BranchName, settled: &mut Settled) -> Result<(), RaceError> {
     let mut rounds = 0;
     loop {
@@ -105,8 +105,8 @@ async fn recover(client: &Client, name: &BranchName, settled: &mut Settled) -> R
     let listed = pages(async |page| client.list_recoveries(&graph(), name, page).await).await;
     for recovery in listed.map_err(RaceError::client("list recoveries"))? {
         *settled.recoveries.entry(recovery.outcome.as_str()).or_default() += 1;
-        if recovery.outcome == RecoveryOutcome::Other {
-            let text = format!("a recovery of branch {name} decided nothing that is known: {recovery:?}");
+        if recovery.outcome == RecoveryOutcome::Newer {
+            let text = format!("a recovery of branch {name} has an unknown decision: {recovery:?}");
             settled.violations.push(Violation::new(Rule::Defect, text, [recovery.operation_id]));
         }
     }
@@ -117,7 +117,7 @@ async fn recover(client: &Client, name: &BranchName, settled: &mut Settled) -> R
 async fn commits(client: &Client, recorder: &Recorder, name: &BranchName) -> Result<(), RaceError> {
     let listed = pages(async |page| client.list_commits(&graph(), name, page).await).await;
     for commit in listed.map_err(RaceError::client("list commits"))? {
-        recorder.tell(&commit_fact(&commit));
+        recorder.note_commit(&commit_fact(&commit));
     }
     Ok(())
 }
@@ -137,7 +137,7 @@ async fn pages<T>(
     Ok(items)
 }
 
-/// Asks what became of every operation that was not answered for certain.
+/// Requests the outcome of every operation without a certain answer.
 async fn resolve(client: &Client, recorder: &Recorder) -> Result<(), RaceError> {
     let mut asked: BTreeMap<OperationId, BranchName> = BTreeMap::new();
     recorder.with(|history| {
@@ -156,12 +156,12 @@ async fn resolve(client: &Client, recorder: &Recorder) -> Result<(), RaceError> 
     for (id, within) in asked {
         let resolution = match client.get_operation(&graph(), &within, id).await {
             Ok(operation) => resolution(operation),
-            // The name has no branch, and none that bore it knows the operation.
+            // The name has no branch, and no branch of that name recorded the operation.
             Err(error) if matches!(error.problem(), Some(Problem::NotFound { .. })) => Resolution::Nothing,
             Err(error) => return Err(RaceError::client("ask for an operation")(error)),
         };
         if let Resolution::Committed(commit) = resolution {
-            tell(client, recorder, commit).await?;
+            fetch(client, recorder, commit).await?;
         }
         recorder.with(|history| history.resolutions.insert(id, resolution));
     }
@@ -178,19 +178,19 @@ fn resolution(operation: Operation) -> Resolution {
     }
 }
 
-async fn tell(client: &Client, recorder: &Recorder, commit: CommitId) -> Result<Option<CommitId>, RaceError> {
+async fn fetch(client: &Client, recorder: &Recorder, commit: CommitId) -> Result<Option<CommitId>, RaceError> {
     match client.get_commit(&graph(), commit).await {
         Ok(commit) => {
-            recorder.tell(&commit_fact(&commit));
+            recorder.note_commit(&commit_fact(&commit));
             Ok(commit.parents.first().copied())
         }
-        // The checker finds that it is missing.
+        // The checker reports that it is missing.
         Err(error) if matches!(error.problem(), Some(Problem::NotFound { .. })) => Ok(None),
         Err(error) => Err(RaceError::client("get a commit")(error)),
     }
 }
 
-/// Asks for every commit that an answer named and no answer described.
+/// Requests every commit that an answer named and no answer described.
 async fn ancestors(client: &Client, recorder: &Recorder) -> Result<(), RaceError> {
     let mut wanted: Vec<CommitId> = recorder.with(|history| {
         let parents = history.commits.values().filter_map(|fact| fact.parent);
@@ -207,7 +207,7 @@ async fn ancestors(client: &Client, recorder: &Recorder) -> Result<(), RaceError
     for _ in 0..ANCESTORS_MAX {
         let Some(id) = wanted.pop() else { break };
         if recorder.commit(id).is_none() {
-            wanted.extend(tell(client, recorder, id).await?);
+            wanted.extend(fetch(client, recorder, id).await?);
         }
     }
     Ok(())

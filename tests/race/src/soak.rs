@@ -1,4 +1,4 @@
-//! One server under a steady mix of requests: what it holds must not grow, and what the store grows by is told per commit.
+//! One server under a steady mix of requests: its memory, files and threads must not grow, and the growth of the store is reported per commit.
 //!
 //! Tables are never compacted, so a table that only grew by small appends would lengthen its own manifests with every commit. Clients
 //! therefore replace a table once it is larger than a bound, as the workload does in the race, and the store's growth per commit is flat.
@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
-use omnigraph_client::{Client, NewGraph};
+use omnigraph_client::{Client, CreateGraph};
 use omnigraph_e2e::server::Server;
 use omnigraph_types::BranchName;
 
-use crate::caller::{Caller, graph};
-use crate::fleet::Address;
-use crate::history::{Answered, Asked, Event, Reason, SCHEMA};
-use crate::race::{RaceError, blocking};
+use crate::caller::Caller;
+use crate::error::RaceError;
+use crate::fleet::{Address, blocking};
+use crate::history::{Answered, Asked, Event, Reason, SCHEMA, graph};
 use crate::record::Recorder;
 use crate::sample::{Held, sizes};
 use crate::workload::{Mix, Workload};
@@ -38,10 +38,10 @@ pub const FILES_GROWTH_MAX: u64 = 16;
 pub const THREADS_GROWTH_MAX: u64 = 8;
 /// How much more of the store a commit may take in the second half of the run than in the first, in percent.
 pub const COMMIT_GROWTH_PERCENT_MAX: u64 = 50;
-/// Failures that are told in full.
+/// Failures that are printed in full.
 const FAILURES_TOLD_MAX: usize = 20;
 
-/// What a soak is made of.
+/// The settings of a soak.
 #[derive(Debug, Clone)]
 pub struct SoakOptions {
     /// How long it takes.
@@ -84,7 +84,7 @@ pub struct SoakReport {
     pub last: Held,
     /// The store after the warm-up, half way from there, and at the end.
     pub stored: [Stored; 3],
-    /// What grew beyond its bound, and what failed.
+    /// Figures that grew beyond their bounds, and failed calls.
     pub violations: Vec<String>,
 }
 
@@ -107,7 +107,7 @@ pub async fn run(options: &SoakOptions) -> Result<SoakReport, RaceError> {
         blocking(move || Server::start(&root, &[("OMNIGRAPH_CACHE_BYTES_MAX", CACHE_BYTES)])).await
     };
     let client = Client::connect(&server.url).await.map_err(RaceError::client("connect to the server"))?;
-    let made = client.create_graph(NewGraph::new(graph(), SCHEMA)).await;
+    let made = client.create_graph(CreateGraph::new(graph(), SCHEMA)).await;
     made.map_err(RaceError::client("make the graph"))?;
     let (tally, recorder) = (Arc::new(Tally::default()), Arc::new(Recorder::new()));
     let address = Address { server: 0, generation: 0, url: server.url.clone() };
@@ -179,7 +179,7 @@ async fn watch(
     (report.first, report.last) = (Held::middle(&first), Held::middle(&last));
 }
 
-/// Looks for failures in what was recorded since the last time, and drops it: a soak may last for days.
+/// Searches the calls recorded since the last time for failures, and drops them: a soak may last for days.
 fn forget(recorder: &Recorder, report: &mut SoakReport) {
     let history = recorder.with(std::mem::take);
     let failed = history.events.iter().filter(|event| is_failure(event)).map(ToString::to_string);
@@ -187,7 +187,7 @@ fn forget(recorder: &Recorder, report: &mut SoakReport) {
     report.violations.extend(failed.take(room));
 }
 
-/// Whether one server that nobody disturbs, with fewer clients than it takes loads, has no excuse for an answer.
+/// Whether an answer is a failure of one undisturbed server that has more permits for loads than clients.
 fn is_failure(event: &Event) -> bool {
     let Answered::Refused { reason, .. } = &event.answered else { return false };
     match reason {

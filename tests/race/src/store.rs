@@ -20,7 +20,7 @@ pub struct RaceStore {
 pub enum Tickets {
     /// The root is this folder: intents are seen as they are put.
     Folder(PathBuf),
-    /// The folder cannot be looked into: fail points hold a writer between its intent and its publication, and the log says so.
+    /// The folder cannot be read: fail points hold a writer between its intent and its publication, and the log says so.
     FailPoints,
 }
 

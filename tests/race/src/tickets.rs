@@ -1,7 +1,7 @@
 //! Which server holds the ticket of a version at this moment, seen in the folder of the intents of `main`.
 //!
-//! The ticket for a version is its intent, put once and never deleted by a writer; it is held until that version is published. So whoever
-//! sees the intent and then, with its owner standing still, no publication, has stopped the owner of a ticket.
+//! The ticket for a version is its intent, put once and never deleted by a writer; it is held until that version is published. So if the intent
+//! exists and, after its owner is paused, no publication does, the paused process owns the ticket.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use omnigraph_types::{BranchId, GraphId, OperationId};
 
 use crate::record::Recorder;
 
-/// How often the folder is looked at.
+/// How often the folder is read.
 const LOOK_EVERY: Duration = Duration::from_micros(300);
 
 /// The intents and versions of `main`.
@@ -63,7 +63,7 @@ impl TicketWatch {
         self.versions.join(format!("{:020}.manifest", u64::MAX - version)).exists()
     }
 
-    /// The version of an intent whose version is not published, if there is one.
+    /// The version of an intent whose version is not published, if one is pending.
     pub fn pending(&mut self) -> Option<u64> {
         while self.intent(self.next).exists() {
             self.next += 1;
@@ -83,6 +83,7 @@ fn owner(intent: &[u8], recorder: &Recorder) -> Option<usize> {
     if intent["writer"] != "load" {
         return None;
     }
-    let operation: OperationId = intent["operation_id"].as_str()?.parse().ok()?;
+    let [operation] = intent["publication"]["operations"].as_array()?.as_slice() else { return None };
+    let operation: OperationId = operation["operation_id"].as_str()?.parse().ok()?;
     recorder.server_of(operation)
 }

@@ -1,4 +1,4 @@
-//! What a client asks next: drawn from a seeded generator and from what the client was told before.
+//! The next request of a client: drawn from a seeded generator and from the answers that the client received.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use rand::{Rng, SeedableRng};
 
 use crate::history::{Answered, Asked, At, CommitFact, Event, Form, Keys, Kind, LINK_ARROW, Load, Mode, Purpose, Row};
 
-/// Names that branches beside `main` bear, few, so that they are made and deleted under each other's hands.
+/// Names of the branches beside `main`: few, so that clients create and delete each other's branches.
 const NAMES: [&str; 3] = ["b1", "b2", "feature/3"];
 /// Keys that all clients write.
 const SHARED_KEYS: u32 = 16;
-/// Rows of one type from which on a client rather replaces a table than lets it grow.
+/// Rows of one type above which a client replaces the table instead of adding to it.
 const TABLE_ROWS_MAX: u64 = 60;
 /// Rows of one type in a load.
 const LOAD_ROWS_MAX: usize = 4;
@@ -38,7 +38,7 @@ pub enum Delivery {
 pub enum Mix {
     /// Everything, conflicts wanted.
     Race,
-    /// What a server does all day: most requests are to succeed.
+    /// The daily work of a server: most requests should succeed.
     Steady,
 }
 
@@ -96,7 +96,7 @@ impl Workload {
         (asked, if changes { delivery } else { Delivery::Once })
     }
 
-    /// Learns from an answer which commits there are and how large tables have become.
+    /// Remembers the commits and the sizes of tables that an answer states.
     pub fn learn(&mut self, event: &Event, fact: Option<&CommitFact>) {
         let commit = match &event.answered {
             Answered::Committed(commit) | Answered::Rows { commit, .. } => *commit,

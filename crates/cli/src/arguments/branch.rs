@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use omnigraph_client::ReadAt;
 use omnigraph_types::{BranchName, CommitId, GraphName, OperationId};
 
-use super::{Moment, parse_id, parse_moment};
+use super::values::{Moment, parse_id, parse_moment};
 
 /// `branch ...`
 #[derive(Debug, Subcommand)]

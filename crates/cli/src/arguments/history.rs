@@ -3,7 +3,7 @@
 use clap::Args;
 use omnigraph_types::{BranchName, GraphName, OperationId};
 
-use super::parse_id;
+use super::values::parse_id;
 
 /// `log`
 #[derive(Debug, Args)]

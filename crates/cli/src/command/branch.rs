@@ -1,6 +1,6 @@
 //! `branch create`, `branch list`, `branch show` and `branch delete`.
 
-use omnigraph_client::{BranchInfo, Client, DeleteBranch, NewBranch};
+use omnigraph_client::{BranchInfo, Client, ClientError, CreateBranch, DeleteBranch, WriteMode};
 use omnigraph_types::{BranchName, GraphName};
 use serde_json::{Value, json};
 
@@ -22,15 +22,16 @@ pub(crate) async fn run(session: &Session, command: BranchCommand) -> Result<(),
 
 async fn create(session: &Session, arguments: CreateBranchArguments) -> Result<(), CliError> {
     let operation_id = arguments.operation_id.unwrap_or_else(Client::mint_operation_id);
-    let branch = NewBranch {
+    let create = CreateBranch {
         source: arguments.source(),
-        graph: arguments.graph,
         name: arguments.name,
-        operation_id,
+        operation_id: Some(operation_id),
         expected_head: arguments.expected_head,
+        mode: WriteMode::Commit,
     };
     let failed = |error| CliError::Change { error, change: Change::CreateBranch, operation_id };
-    let info = session.client.create_branch(branch).await.map_err(failed)?;
+    let created = session.client.create_branch(&arguments.graph, create).await.map_err(failed)?;
+    let info = created.branch.ok_or(ClientError::Answer { what: "a created branch without its description" })?;
     let mut fields = fields(&info);
     fields.push(("operation", json!(operation_id.to_string())));
     session.print(|out| print_record(session.output, &fields, out))
@@ -60,14 +61,13 @@ async fn show(session: &Session, graph: &GraphName, name: &BranchName) -> Result
 async fn delete(session: &Session, arguments: DeleteBranchArguments) -> Result<(), CliError> {
     let operation_id = arguments.operation_id.unwrap_or_else(Client::mint_operation_id);
     let name = arguments.name;
-    let branch = DeleteBranch {
-        graph: arguments.graph,
-        name: name.clone(),
-        operation_id,
+    let delete = DeleteBranch {
+        operation_id: Some(operation_id),
         expected_head: arguments.expected_head,
+        ..DeleteBranch::new(name.clone())
     };
     let failed = |error| CliError::Change { error, change: Change::DeleteBranch, operation_id };
-    let operation_id = session.client.delete_branch(branch).await.map_err(failed)?;
+    let operation_id = session.client.delete_branch(&arguments.graph, delete).await.map_err(failed)?.operation_id;
     let fields =
         [("outcome", json!("deleted")), ("branch", json!(name)), ("operation", json!(operation_id.to_string()))];
     session.print(|out| print_record(session.output, &fields, out))

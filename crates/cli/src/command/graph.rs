@@ -1,6 +1,6 @@
 //! `graph create`, `graph list`, `graph show` and `schema show`.
 
-use omnigraph_client::{Client, GraphInfo, NewGraph, ReadAt};
+use omnigraph_client::{Client, ClientError, CreateGraph, DeleteGraph, GraphInfo, ReadAt, WriteMode};
 use omnigraph_lang::date::format_datetime;
 use omnigraph_types::{BranchName, GraphName};
 use serde_json::{Value, json};
@@ -10,14 +10,21 @@ use crate::arguments::{CreateArguments, DeleteGraphArguments};
 use crate::error::{Change, CliError};
 use crate::output::{Output, print_list, print_record};
 
-/// Makes a graph.
+/// Creates a graph.
 pub(crate) async fn create(session: &Session, arguments: CreateArguments, schema: String) -> Result<(), CliError> {
     let operation_id = arguments.operation_id.unwrap_or_else(Client::mint_operation_id);
-    let graph = NewGraph { name: arguments.name, schema, operation_id };
-    let text = graph.schema.clone();
-    let (info, receipt) =
-        session.client.create_graph(graph).await.map_err(|error| CliError::Schema { error, text, operation_id })?;
-    let fields = fields(&info).into_iter().chain([("operation", json!(receipt.operation_id.to_string()))]);
+    let text = schema.clone();
+    let create = CreateGraph {
+        name: arguments.name,
+        schema_source: schema,
+        operation_id: Some(operation_id),
+        mode: WriteMode::Commit,
+    };
+    let created = session.client.create_graph(create).await;
+    let created = created.map_err(|error| CliError::Schema { error, text, operation_id })?;
+    let info = created.graph.ok_or(ClientError::Answer { what: "a created graph without its description" })?;
+    let operation = json!(created.receipt.operation_id.to_string());
+    let fields = fields(&info).into_iter().chain([("operation", operation)]);
     let fields: Vec<(&str, Value)> = fields.collect();
     session.print(|out| print_record(session.output, &fields, out))
 }
@@ -40,7 +47,8 @@ pub(crate) async fn delete(session: &Session, arguments: DeleteGraphArguments) -
     }
     let operation_id = operation_id.unwrap_or_else(Client::mint_operation_id);
     let failed = |error| CliError::Change { error, change: Change::DeleteGraph, operation_id };
-    let operation_id = session.client.delete_graph(&name, operation_id).await.map_err(failed)?;
+    let delete = DeleteGraph { operation_id: Some(operation_id), ..DeleteGraph::new(name.clone()) };
+    let operation_id = session.client.delete_graph(delete).await.map_err(failed)?;
     let fields = [("deleted", json!(name)), ("operation", json!(operation_id.to_string()))];
     session.print(|out| print_record(session.output, &fields, out))
 }

@@ -40,7 +40,7 @@ pub(crate) fn changes(counts: &[TypeCounts], output: Output) -> Value {
             let object = |counts: &TypeCounts| {
                 json!({
                     "type": counts.type_name, "inserted": counts.inserted, "updated": counts.updated,
-                    "deleted": counts.deleted, "total": counts.total,
+                    "deleted": counts.deleted, "total": counts.row_count,
                 })
             };
             counts.iter().map(object).collect()
@@ -70,7 +70,7 @@ fn next_of_unknown(id: OperationId, now: SystemTime) -> &'static str {
     }
 }
 
-/// Tells what became of an operation.
+/// Prints the outcome of an operation.
 pub(crate) async fn operation(session: &Session, arguments: &OperationArguments) -> Result<(), CliError> {
     let operation = session.client.get_operation(&arguments.graph, &arguments.branch, arguments.operation_id).await?;
     let mut fields = vec![("operation", json!(operation.id.to_string()))];

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use omnigraph_client::{
-    Capture, Client, ClientError, Compression, LoadOptions, LoadTarget, Outcome, Purpose, Receipt, Timeout,
+    Capture, Client, ClientError, Compression, LoadOptions, LoadTarget, OnConflict, Timeout, WriteMode, WriteOutcome,
+    WriteReceipt,
 };
 use omnigraph_types::{Effect, Failure, Problem, Retry};
 use serde_json::json;
@@ -38,12 +39,12 @@ pub(crate) async fn run(global: &Global, arguments: &LoadArguments) -> Result<()
     let source = check_options(arguments, format)?;
     let session = Session::open(global).await?;
     let options = LoadOptions {
-        mode: arguments.mode.client(),
+        mode: arguments.mode.load_mode(),
         operation_id: arguments.operation_id.unwrap_or_else(Client::mint_operation_id),
         expected_head: arguments.expected_head,
-        on_conflict: Conflict::client(arguments.on_conflict),
-        capture: Capture::Silent,
-        purpose: if arguments.validate_only { Purpose::Validate } else { Purpose::Commit },
+        on_conflict: arguments.on_conflict.map_or(OnConflict::ByKind, Conflict::on_conflict),
+        capture: Capture::NotWanted,
+        write_mode: if arguments.validate_only { WriteMode::ValidateOnly } else { WriteMode::Commit },
         compression: Compression::None,
         timeout: global.timeout.unwrap_or_default(),
     };
@@ -83,7 +84,7 @@ pub(crate) async fn run(global: &Global, arguments: &LoadArguments) -> Result<()
     load.print(&receipt)
 }
 
-/// What a load reads, as the command line tells.
+/// What a load reads, as the command line says.
 enum Kind {
     /// Rows of this type.
     Table(String),
@@ -97,7 +98,7 @@ fn check_options(arguments: &LoadArguments, format: Format) -> Result<Kind, CliE
         return match &arguments.type_name {
             Some(name) => Ok(Kind::Table(name.clone())),
             None => Err(CliError::usage(
-                "--type is missing: the files do not tell which node or edge type their rows are of",
+                "--type is missing: the files do not say which node or edge type their rows are of",
             )),
         };
     }
@@ -118,7 +119,7 @@ fn check_options(arguments: &LoadArguments, format: Format) -> Result<Kind, CliE
 
 /// What a load reads.
 enum Source {
-    /// Rows of a type whose columns the server told.
+    /// Rows of a type whose columns the server returned.
     Table(TypeColumns),
     /// NDJSON lines.
     Lines,
@@ -141,7 +142,7 @@ impl Load<'_> {
     }
 
     /// Sends the files once.
-    async fn attempt(&self) -> Result<Receipt, CliError> {
+    async fn attempt(&self) -> Result<WriteReceipt, CliError> {
         let meter = Arc::new(Meter::default());
         let outcome = match &self.source {
             Source::Table(of) => self.send_table(of, &meter).await,
@@ -158,7 +159,7 @@ impl Load<'_> {
         })
     }
 
-    async fn send_table(&self, of: &TypeColumns, meter: &Arc<Meter>) -> Result<Receipt, transfer::Error> {
+    async fn send_table(&self, of: &TypeColumns, meter: &Arc<Meter>) -> Result<WriteReceipt, transfer::Error> {
         let arguments = self.arguments;
         let read = ReadOptions {
             columns: ColumnChoice {
@@ -177,7 +178,7 @@ impl Load<'_> {
         Transfer { sink: loader, items, progress: self.progress(meter) }.run().await
     }
 
-    async fn send_lines(&self, meter: &Arc<Meter>) -> Result<Receipt, transfer::Error> {
+    async fn send_lines(&self, meter: &Arc<Meter>) -> Result<WriteReceipt, transfer::Error> {
         let arguments = self.arguments;
         let chunks = ndjson::open(&arguments.files, meter)?;
         let loader = self.session.client.load_ndjson(&arguments.graph, &arguments.branch, self.options.clone()).await?;
@@ -204,12 +205,15 @@ impl Load<'_> {
         }
     }
 
-    fn print(&self, receipt: &Receipt) -> Result<(), CliError> {
+    fn print(&self, receipt: &WriteReceipt) -> Result<(), CliError> {
         let outcome = match receipt.outcome {
-            Outcome::Committed => "committed",
-            Outcome::Replayed => "committed before, under the same operation id",
-            Outcome::Unchanged if self.options.purpose == Purpose::Validate => "valid; nothing was to be committed",
-            Outcome::Unchanged => "nothing to change",
+            WriteOutcome::Committed => "committed",
+            WriteOutcome::Replayed => "committed before, under the same operation id",
+            WriteOutcome::Validated => "valid; nothing was to be committed",
+            WriteOutcome::Unchanged if self.options.write_mode == WriteMode::ValidateOnly => {
+                "valid; nothing was to be committed"
+            }
+            WriteOutcome::Unchanged => "nothing to change",
         };
         let fields = [
             ("outcome", json!(outcome)),

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use futures::TryStreamExt;
 use omnigraph_client::{
-    CheckFinding, CheckPart, CheckSeverity, CheckSummary, Client, ClientError, FoundTransaction, Repair, RepairReport,
-    RepairState, TableDamage, TableToRepair, UnnamedFiles,
+    CheckFinding, CheckPart, CheckSeverity, CheckSummary, Client, ClientError, Confirmation, FileAge, FoundTransaction,
+    Repair, RepairReport, RepairState, TableDamage, TableToRepair, UnnamedFiles, UnnamedKind,
 };
-use omnigraph_types::BranchName;
+use omnigraph_types::{BranchName, GraphName};
 use serde_json::{Value, json};
 
 use super::{Outcome, Session};
@@ -18,17 +18,17 @@ use crate::output::{Output, count, print_list, print_record, rows};
 /// Findings that are printed; more are counted.
 const FINDINGS_MAX: usize = 1_000;
 
-/// Looks a graph over.
+/// Checks a graph.
 pub(crate) async fn check(session: &Session, arguments: &CheckArguments) -> Result<Outcome, CliError> {
     let mut parts = session.client.check_graph(&arguments.graph, arguments.branch.as_ref()).await?;
     let mut findings = Vec::new();
     let mut summary = None;
     while let Some(part) = parts.try_next().await? {
         match part {
-            CheckPart::Progress { .. } => {}
+            CheckPart::Progress(_) => {}
             CheckPart::Finding(finding) if findings.len() < FINDINGS_MAX => findings.push(finding),
             CheckPart::Finding(_) => {}
-            CheckPart::Summary(told) => summary = Some(told),
+            CheckPart::Summary(last) => summary = Some(last),
         }
     }
     let summary = summary.ok_or(ClientError::Answer { what: "a check without a summary" })?;
@@ -66,7 +66,7 @@ fn print_check(
 }
 
 fn finding_row(finding: &CheckFinding) -> Vec<Value> {
-    let who = match finding.severity {
+    let who = match finding.kind.severity() {
         CheckSeverity::MendsItself => "mends itself",
         CheckSeverity::NeedsPerson => "needs a person",
     };
@@ -74,15 +74,17 @@ fn finding_row(finding: &CheckFinding) -> Vec<Value> {
         json!(who),
         json!(finding.branch.as_ref().map(BranchName::as_str)),
         json!(finding.type_name),
-        json!(finding.kind),
+        json!(finding.kind.as_str()),
         json!(finding.message),
         json!(finding.next),
     ]
 }
 
 fn summary_object(summary: &CheckSummary) -> Value {
-    let unnamed =
-        |one: &UnnamedFiles| json!({ "kind": one.kind, "age": one.age, "files": one.files, "bytes": one.bytes });
+    let unnamed = |one: &UnnamedFiles| {
+        let (kind, age) = (one.kind.as_str(), one.age.as_str());
+        json!({ "kind": kind, "age": age, "files": one.files, "bytes": one.bytes })
+    };
     json!({
         "branches": summary.branches,
         "graph_versions": summary.graph_versions,
@@ -110,29 +112,30 @@ fn summary_text(shown: usize, summary: &CheckSummary, branch: Option<&BranchName
     }
     let _ = match branch {
         Some(name) => {
-            writeln!(text, "looked at: branch {name}, its versions {}; without files", count(summary.graph_versions))
+            writeln!(text, "examined: branch {name}, its versions {}; without files", count(summary.graph_versions))
         }
         None => writeln!(
             text,
-            "looked at: branches {}, their versions {}, versions of tables {}",
+            "examined: branches {}, their versions {}, versions of tables {}",
             count(summary.branches),
             count(summary.graph_versions),
             count(summary.table_versions)
         ),
     };
     for one in &summary.unnamed {
-        let age = match one.age.as_str() {
-            "hour" => "within the last hour",
-            "day" => "within the last day",
-            "week" => "within the last week",
-            _ => "earlier than a week ago",
+        let age = match one.age {
+            FileAge::Hour => "within the last hour",
+            FileAge::Day => "within the last day",
+            FileAge::Week => "within the last week",
+            FileAge::Older => "earlier than a week ago",
         };
-        let what = match one.kind.as_str() {
-            "data" => "data files",
-            "table_version" => "table versions",
-            "state" => "files of versions",
-            "intent" => "spent intents",
-            _ => "files of unused trees",
+        let what = match one.kind {
+            UnnamedKind::Data => "data files",
+            UnnamedKind::TableVersion => "table versions",
+            UnnamedKind::State => "files of versions",
+            UnnamedKind::Intent => "spent intents",
+            UnnamedKind::Tree => "files of unused trees",
+            UnnamedKind::Newer => "files of a kind that this program does not know",
         };
         let (files, bytes) = (count(one.files), count(one.bytes));
         let _ = writeln!(text, "named by nothing: {what} {files}, {bytes} bytes, written {age}");
@@ -143,48 +146,57 @@ fn summary_text(shown: usize, summary: &CheckSummary, branch: Option<&BranchName
     text
 }
 
-/// Shows what stands in the way, or mends what was confirmed.
+/// Shows what blocks writes, or repairs what was confirmed.
 pub(crate) async fn repair(session: &Session, arguments: RepairArguments) -> Result<Outcome, CliError> {
     let RepairArguments { graph, branch, tables, confirm, operation_id } = arguments;
     let operation_id = operation_id.unwrap_or_else(Client::mint_operation_id);
-    let repair = Repair { graph, branch, types: tables, operation_id, confirmation: confirm };
+    let confirmation = confirm.map_or(Confirmation::None, Confirmation::Given);
+    let repair = Repair { branch, types: tables, operation_id: Some(operation_id), confirmation };
     let failed = |error| match repair.confirmation {
-        Some(_) => CliError::Change { error, change: Change::Repair, operation_id },
-        None => CliError::Read(error),
+        Confirmation::Given(_) => CliError::Change { error, change: Change::Repair, operation_id },
+        Confirmation::None => CliError::Read(error),
     };
-    let report = session.client.repair(&repair).await.map_err(failed)?;
+    let report = session.client.repair(&graph, repair.clone()).await.map_err(failed)?;
+    let asked = Asked { graph, repair };
     session.print(|out| match session.output {
-        Output::Table => Ok(out.write_all(repair_text(&repair, &report).as_bytes())?),
-        Output::Json | Output::Csv => print_record(session.output, &repair_fields(&repair, &report), out),
+        Output::Table => Ok(out.write_all(repair_text(&asked, &report).as_bytes())?),
+        Output::Json | Output::Csv => print_record(session.output, &repair_fields(&asked, &report), out),
     })?;
     Ok(repair_outcome(&report))
 }
 
-/// A preview is done when it is shown; a repair is not while something is left in the way.
+/// What was asked for.
+struct Asked {
+    graph: GraphName,
+    repair: Repair,
+}
+
+/// A preview is done when it is shown; a repair is not done while something still blocks writes.
 fn repair_outcome(report: &RepairReport) -> Outcome {
     match report.state {
         RepairState::Impossible => Outcome::NeedsPerson,
-        _ if !report.types_left.is_empty() => Outcome::NeedsPerson,
-        _ => Outcome::Done,
+        RepairState::Nothing | RepairState::Preview | RepairState::Done if report.types_left.is_empty() => {
+            Outcome::Done
+        }
+        RepairState::Nothing | RepairState::Preview | RepairState::Done => Outcome::NeedsPerson,
     }
 }
 
 fn state_name(state: RepairState) -> &'static str {
     match state {
-        RepairState::Nothing => "nothing in the way",
+        RepairState::Nothing => "nothing to repair",
         RepairState::Preview => "not confirmed",
         RepairState::Done => "done",
         RepairState::Impossible => "impossible",
-        RepairState::Other => "other",
     }
 }
 
-fn repair_fields(repair: &Repair, report: &RepairReport) -> Vec<(&'static str, Value)> {
+fn repair_fields(asked: &Asked, report: &RepairReport) -> Vec<(&'static str, Value)> {
     let found = |found: &FoundTransaction| {
         json!({
             "version": found.version.0,
             "transaction": found.transaction,
-            "kind": found.kind,
+            "kind": found.kind.to_string(),
             "rows_change": found.rows_change,
             "operation": found.operation_id.map(|id| id.to_string()),
         })
@@ -200,8 +212,8 @@ fn repair_fields(repair: &Repair, report: &RepairReport) -> Vec<(&'static str, V
     };
     let intent = report.intent.map(|found| json!({ "version": found.version.0, "format": found.format }));
     vec![
-        ("graph", json!(repair.graph)),
-        ("branch", json!(repair.branch.as_str())),
+        ("graph", json!(asked.graph)),
+        ("branch", json!(asked.repair.branch.as_str())),
         ("state", json!(state_name(report.state))),
         ("version", json!(report.version.0)),
         ("intent", json!(intent)),
@@ -214,13 +226,11 @@ fn repair_fields(repair: &Repair, report: &RepairReport) -> Vec<(&'static str, V
 }
 
 /// What a person reads, with the command that comes next.
-fn repair_text(repair: &Repair, report: &RepairReport) -> String {
-    let branch = &repair.branch;
+fn repair_text(asked: &Asked, report: &RepairReport) -> String {
+    let branch = &asked.repair.branch;
     let (would, would_all) = match report.state {
         RepairState::Done => ("is", "are"),
-        RepairState::Nothing | RepairState::Preview | RepairState::Impossible | RepairState::Other => {
-            ("would be", "would be")
-        }
+        RepairState::Nothing | RepairState::Preview | RepairState::Impossible => ("would be", "would be"),
     };
     let mut text = String::new();
     if let Some(found) = report.intent {
@@ -245,20 +255,20 @@ fn repair_text(repair: &Repair, report: &RepairReport) -> String {
         );
     }
     for name in &report.types_left {
-        let _ = writeln!(text, "{name}: still in the way: something new stands there, or its version is damaged");
+        let _ = writeln!(text, "{name}: not restored: a newer commit blocks it, or its version is damaged");
     }
     let _ = match (report.state, &report.confirmation) {
-        (RepairState::Nothing, _) => writeln!(text, "nothing stands in the way on branch {branch}"),
+        (RepairState::Nothing, _) => writeln!(text, "nothing blocks writes to branch {branch}"),
         (RepairState::Preview, Some(confirmation)) => {
-            writeln!(text, "nothing was done; to do exactly this:\n  {}", confirm_command(repair, confirmation))
+            writeln!(text, "nothing was done; to do exactly this:\n  {}", confirm_command(asked, confirmation))
         }
-        (RepairState::Done, _) => writeln!(text, "done: version {} of branch {branch} tells of it", report.version),
+        (RepairState::Done, _) => writeln!(text, "done: version {} of branch {branch} records it", report.version),
         (RepairState::Impossible, _) => writeln!(
             text,
-            "nothing that is stored can mend this: `omnigraph check {}` tells what to do for each table; other tables go on",
-            repair.graph
+            "nothing that is stored can repair this: `omnigraph check {}` says what to do for each table; other tables can be written",
+            asked.graph
         ),
-        (RepairState::Preview | RepairState::Other, _) => writeln!(text, "this client does not know what that means"),
+        (RepairState::Preview, None) => writeln!(text, "nothing was done, and the server sent no confirmation"),
     };
     text
 }
@@ -269,7 +279,7 @@ fn table_text(table: &TableToRepair, would: &str, text: &mut String) {
         let what = match damage {
             TableDamage::Missing => "is missing",
             TableDamage::Unreadable => "cannot be read",
-            TableDamage::TooMany => "is one of more than a thousand behind the pinned one",
+            TableDamage::TooMany => "is one of more than a thousand after the pinned one",
         };
         let _ = writeln!(text, "{name}: version {version} {what}");
     }
@@ -292,14 +302,14 @@ fn table_text(table: &TableToRepair, would: &str, text: &mut String) {
     }
 }
 
-fn confirm_command(repair: &Repair, confirmation: &str) -> String {
+fn confirm_command(Asked { graph, repair }: &Asked, confirmation: &str) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
     let branch = match &repair.branch {
         BranchName::Main => String::new(),
         BranchName::Named(_) => format!(" --branch {}", quoted(repair.branch.as_str())),
     };
     let tables: String = repair.types.iter().map(|name| format!(" --table {}", quoted(name))).collect();
-    format!("omnigraph repair {}{branch}{tables} --confirm {confirmation}", repair.graph)
+    format!("omnigraph repair {graph}{branch}{tables} --confirm {confirmation}")
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use futures::TryStreamExt;
-use omnigraph_client::{Query, QueryName, ReadAt};
+use omnigraph_client::{QueryName, QueryRequest, ReadAt};
 
 use super::{Session, read_text};
 use crate::arguments::{Global, Param, QueryArguments};
@@ -21,8 +21,7 @@ pub(crate) async fn run(global: &Global, arguments: QueryArguments) -> Result<()
     };
     let params_json = params_json(&arguments.param)?;
     let session = Session::open(global).await?;
-    let query = Query {
-        graph: arguments.graph,
+    let query = QueryRequest {
         at: match (arguments.at_commit, arguments.at_time) {
             (Some(commit), _) => ReadAt::Commit(commit),
             (None, Some(moment)) => ReadAt::BranchAtTime { branch: arguments.branch, time_ms: moment.0 },
@@ -33,7 +32,7 @@ pub(crate) async fn run(global: &Global, arguments: QueryArguments) -> Result<()
         params_json,
     };
     let failed = |error| CliError::Query { error, text: query.text.clone() };
-    let mut result = session.client.query(&query).await.map_err(failed)?;
+    let mut result = session.client.query(&arguments.graph, &query).await.map_err(failed)?;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut printer = Printer::begin(session.output, result.schema, &mut out)?;
     while let Some(batch) = result.batches.try_next().await.map_err(failed)? {

@@ -37,7 +37,7 @@ fn row(recovery: &Recovery, output: Output) -> Vec<Value> {
     vec![
         json!(time(recovery.time_ms)),
         json!(outcome(recovery.outcome)),
-        json!(recovery.writer),
+        json!(recovery.writer.as_str()),
         json!(recovery.operation_id.to_string()),
         json!(recovery.actor),
         tables(&recovery.tables, output),
@@ -51,7 +51,7 @@ fn outcome(outcome: RecoveryOutcome) -> &'static str {
         RecoveryOutcome::RolledForward => "completed",
         RecoveryOutcome::RolledBack => "undone",
         RecoveryOutcome::Settled => "put back",
-        RecoveryOutcome::Other => "other",
+        RecoveryOutcome::Newer => "newer",
     }
 }
 
@@ -72,7 +72,7 @@ fn tables(tables: &[RecoveredTable], output: Output) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use omnigraph_types::{BranchName, GraphVersion, TableVersion};
+    use omnigraph_types::{BranchName, GraphVersion, TableVersion, WriterName};
 
     use super::*;
 
@@ -85,7 +85,7 @@ mod tests {
         Recovery {
             operation_id: "01JZ8Q6Y3V5B7N9D1F3H5K7M9P".parse().unwrap(),
             branch: BranchName::Main,
-            writer: "load".to_owned(),
+            writer: WriterName::known("load"),
             actor: "anonymous".to_owned(),
             outcome: RecoveryOutcome::Settled,
             tables: vec![table("Airport", 4, 6), table("Route", 2, 3)],

@@ -7,7 +7,7 @@ use super::Session;
 use crate::error::CliError;
 use crate::output::{Output, print_list, print_record};
 
-/// Runs a server until it is told to stop.
+/// Runs a server until a signal stops it.
 pub(crate) async fn serve(arguments: ServeArgs) -> Result<(), CliError> {
     let config = arguments.resolve().map_err(ServeError::from)?;
     init_logging(config.log_format);
@@ -26,7 +26,7 @@ pub(crate) async fn show(session: &Session) -> Result<(), CliError> {
                 json!(limit.name),
                 json!(limit.value),
                 json!(limit.default),
-                json!(limit.unit),
+                json!(limit.unit.as_str()),
                 json!(limit.description),
             ]
         })

@@ -10,8 +10,11 @@ use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use arrow::ipc::reader::{FileReader, StreamReader};
 
+use super::columns::{ColumnPlan, TypeColumns};
+use super::error::InputError;
 use super::meter::{Counted, Meter};
-use super::{Batches, ColumnPlan, InputError, ReadOptions, Table, TypeColumns, open_file};
+use super::open::open_file;
+use super::rows::{Batches, ReadOptions, Table};
 
 /// What a file of the file format begins with.
 const FILE_MAGIC: &[u8] = b"ARROW1";

@@ -9,7 +9,16 @@ use std::sync::Arc;
 
 use arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 
-use super::{InputError, TypeColumns};
+use super::error::InputError;
+
+/// The type that the rows are of: its name, and its columns as the server declares them.
+#[derive(Debug, Clone)]
+pub(crate) struct TypeColumns {
+    /// Node or edge type.
+    pub(crate) name: String,
+    /// `id`, for edges `src` and `dst`, then the properties.
+    pub(crate) schema: SchemaRef,
+}
 
 /// `old=new` of `--rename`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,10 +14,13 @@ use arrow::csv::ReaderBuilder;
 use arrow::csv::reader::Format;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 
+use super::columns::{ColumnPlan, TypeColumns};
+use super::error::InputError;
 use super::meter::{Counted, Meter};
+use super::open::{is_standard_input, open_file};
 use super::quotes::Quotes;
+use super::rows::{Batches, ReadOptions, Table};
 use super::text::{TextError, parse_column};
-use super::{Batches, ColumnPlan, InputError, ReadOptions, Table, TypeColumns, is_standard_input, open_file};
 
 /// Bytes of the longest header line.
 const HEADER_BYTES_MAX: usize = 1024 * 1024;

@@ -7,7 +7,7 @@ use arrow::error::ArrowError;
 use parquet::errors::ParquetError;
 use thiserror::Error;
 
-use super::Format;
+use super::format::Format;
 
 /// A file that cannot be read as rows of the type.
 #[derive(Debug, Error)]
@@ -16,14 +16,16 @@ pub(crate) enum InputError {
     #[error("no file to load: name at least one, or '-' for the standard input")]
     NoFiles,
     /// More files than are kept open at once.
-    #[error("{count} files in one load, and at most {max} can be: join some, or load them in several commits", max = super::FILES_MAX)]
+    #[error("{count} files in one load, and at most {max} can be: join some, or load them in several commits")]
     TooManyFiles {
         /// How many were named.
         count: usize,
+        /// How many can be read in one load.
+        max: usize,
     },
-    /// The file's name does not tell its format.
+    /// The file's name has no extension of a known format.
     #[error(
-        "{}: the name does not tell the format; name it with --format csv, tsv, parquet, ndjson or arrow",
+        "{}: the name has no extension of a known format; name the format with --format csv, tsv, parquet, ndjson or arrow",
         file.display()
     )]
     FormatUnknown {

@@ -7,8 +7,11 @@ use arrow::array::RecordBatch;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
+use super::columns::{ColumnPlan, TypeColumns};
+use super::error::InputError;
 use super::meter::Meter;
-use super::{Batches, ColumnPlan, InputError, ReadOptions, Table, TypeColumns, bytes_of, open_file};
+use super::open::{bytes_of, open_file};
+use super::rows::{Batches, ReadOptions, Table};
 
 /// Opens a file and reads its footer.
 pub(crate) fn open(

@@ -23,7 +23,7 @@ pub(super) struct Quotes<R> {
 }
 
 impl<R> Quotes<R> {
-    /// Watches a reader that stands at the start of a record, in this line, counted from 1.
+    /// Watches a reader whose next byte starts a record, in this line, counted from 1.
     pub(super) fn new(inner: R, delimiter: u8, line: u64) -> Self {
         Self { inner, delimiter, place: Place::FieldStart, line }
     }

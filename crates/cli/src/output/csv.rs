@@ -5,8 +5,9 @@ use std::io::Write;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
+use super::error::OutputError;
+use super::printed::Printed;
 use super::value::{NoText, cell};
-use super::{OutputError, Printed};
 
 /// Writes rows as they come.
 pub(crate) struct Printer<'a> {

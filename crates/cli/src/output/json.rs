@@ -5,8 +5,9 @@ use std::io::Write;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
+use super::error::OutputError;
+use super::printed::Printed;
 use super::value::{NoText, write_json};
-use super::{OutputError, Printed};
 
 /// Writes rows as they come.
 pub(crate) struct Printer<'a> {
@@ -17,7 +18,7 @@ pub(crate) struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    /// Writes what stands before the rows.
+    /// Writes the part before the rows.
     pub(crate) fn begin(schema: &SchemaRef, out: &'a mut dyn Write) -> Result<Self, OutputError> {
         let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
         let quoted: Vec<String> =
@@ -50,7 +51,7 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    /// Writes what stands behind the rows.
+    /// Writes the part after the rows.
     pub(crate) fn end(self) -> Result<Printed, OutputError> {
         let break_line = if self.rows > 0 { "\n" } else { "" };
         writeln!(self.out, "{break_line}]}}")?;

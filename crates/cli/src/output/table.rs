@@ -1,4 +1,4 @@
-//! A result as a table for people: the first rows, numbers to the right, null told apart from text.
+//! A result as a table for people: the first rows, numbers to the right, null distinguished from text.
 
 use std::fmt;
 use std::io::Write;
@@ -8,8 +8,9 @@ use arrow::datatypes::SchemaRef;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement};
 
+use super::error::OutputError;
+use super::printed::Printed;
 use super::value::{Alignment, NoText, alignment_of, cell, printable};
-use super::{OutputError, Printed};
 
 /// Rows that a table holds; a longer result says so and is for `--output json` or `csv`.
 const TABLE_ROWS_MAX: u64 = 10_000;

@@ -1,6 +1,8 @@
 use std::path::PathBuf;
 
-use omnigraph_types::{BranchName, CommitId, ConstraintKind, OperationId, Phase, Resource, Span};
+use omnigraph_types::{
+    BranchName, CommitId, ConstraintKind, OperationId, Phase, ReadSetMember, Resource, Span, WriterName,
+};
 
 use super::*;
 
@@ -26,7 +28,7 @@ fn load(problem: Problem, message: &str) -> CliError {
 fn conflict_of_a_load_tells_its_fields_and_that_nothing_was_stored() {
     let problem = Problem::ReadSetChanged {
         branch: BranchName::Main,
-        member: "table:Route".to_owned(),
+        member: ReadSetMember::Table("Route".to_owned()),
         expected: "5".to_owned(),
         actual: "6".to_owned(),
     };
@@ -45,7 +47,7 @@ fn open_outcome_tells_how_to_send_again_and_how_to_ask() {
     let problem = Problem::RecoveryRequired {
         operation_id: OPERATION.parse().unwrap(),
         branch: BranchName::Main,
-        writer: "load".to_owned(),
+        writer: WriterName::known("load"),
         phase: Phase::Apply,
         reason: "the store does not answer".to_owned(),
     };

@@ -7,7 +7,7 @@ use omnigraph_wire::v1;
 use prost::Message;
 
 use super::{LoadMode, LoadOptions, LoadTarget, RowEncoder};
-use crate::ClientError;
+use crate::error::ClientError;
 
 fn target() -> LoadTarget {
     LoadTarget { graph: "airline".parse().unwrap(), branch: "main".parse().unwrap(), type_name: "Airport".to_owned() }

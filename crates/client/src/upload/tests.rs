@@ -6,8 +6,8 @@ use tokio::sync::oneshot;
 use tonic::{Request, Status};
 
 use super::{Answers, Parts, Upload};
-use crate::ClientError;
-use crate::options::Deadline;
+use crate::deadline::Deadline;
+use crate::error::ClientError;
 
 /// An upload whose request stream is handed to the test, and whose call is answered by the test.
 struct Call {
@@ -17,10 +17,10 @@ struct Call {
 }
 
 async fn call(deadline: Deadline) -> Call {
-    let (told, request) = oneshot::channel();
+    let (sender, request) = oneshot::channel();
     let (answer, answered) = oneshot::channel();
     let upload = Upload::open(deadline, move |request| {
-        assert!(told.send(request).is_ok());
+        assert!(sender.send(request).is_ok());
         async move { answered.await.unwrap_or_else(|_| Err(Status::cancelled("the test let go"))) }
     });
     Call { upload, request: request.await.unwrap(), answer }

@@ -1,4 +1,4 @@
-//! The puts of `late`: whoever makes one is told that its outcome is not known, and the store gets it when it is released.
+//! The puts of `late`: each fails with an unknown outcome, and reaches the store when it is released.
 //!
 //! A put is known by its path alone. A server whose fail points are set serves one test, so the next put of the kind is the point's own.
 
@@ -7,10 +7,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use omnigraph_storage::{AfterVerdict, HookVerdict, StoreCall, StoreHook, StoreReply};
 
-use super::FailPoint;
-use super::armed::{released, say};
+use crate::failpoint::hold::{released, say};
+use crate::failpoint::point::FailPoint;
 
-/// Holds back the puts behind the points that were hit.
+/// Holds back the puts that follow the points that were hit.
 #[derive(Debug, Default)]
 pub(super) struct LatePuts {
     armed: Mutex<Vec<FailPoint>>,
@@ -18,17 +18,18 @@ pub(super) struct LatePuts {
 }
 
 impl LatePuts {
-    /// The next put behind `point` is late.
+    /// The next put that follows `point` is late.
     pub(super) fn arm(&self, point: FailPoint) {
         lock(&self.armed).push(point);
     }
 
-    /// Whether this put is the one behind a point that was hit. Each point takes one.
+    /// Whether this put follows a point that was hit. Each point takes one.
     fn takes(&self, path: &str) -> bool {
-        let behind =
-            |point: &FailPoint| point.put_behind().is_some_and(|parts| parts.iter().all(|part| path.contains(part)));
+        let follows = |point: &FailPoint| {
+            point.follows.path_fragments().is_some_and(|parts| parts.iter().all(|part| path.contains(part)))
+        };
         let mut armed = lock(&self.armed);
-        let found = armed.iter().position(behind);
+        let found = armed.iter().position(follows);
         found.map(|at| armed.remove(at)).is_some()
     }
 }
@@ -64,15 +65,18 @@ impl StoreHook for LatePuts {
 
 #[cfg(test)]
 mod tests {
+    use omnigraph_types::Phase;
+
     use super::*;
+    use crate::failpoint::point::WriterPoints;
 
     #[tokio::test]
-    async fn put_behind_a_point_that_was_hit_is_late_once_and_no_other_is() {
+    async fn put_that_follows_a_point_that_was_hit_is_late_once_and_no_other_is() {
         let puts = LatePuts::default();
         let (intent, manifest) = ("01G/__recovery/01B/3.json", "01G/tables/nodes/1/_versions/9.manifest");
         let before = async |call, path| puts.before(call, path).await;
         assert_eq!(before(StoreCall::PutIfAbsent, intent).await, HookVerdict::Proceed);
-        puts.arm(FailPoint::LoadApplyBefore);
+        puts.arm(WriterPoints::of("load").before(Phase::Apply));
         assert_eq!(before(StoreCall::PutIfAbsent, intent).await, HookVerdict::Proceed);
         assert_eq!(before(StoreCall::Head, manifest).await, HookVerdict::Proceed);
         assert_eq!(before(StoreCall::PutIfAbsent, manifest).await, HookVerdict::ApplyLate);

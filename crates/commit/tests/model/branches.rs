@@ -22,11 +22,11 @@ impl World {
         let Role::Creator { name, from } = self.role(actor) else { return };
         let main = state.main();
         if self.registered_by(state, self.operation(number(actor))) && self.holds(Rule::ReceiptFirst) {
-            return steps.turn(actor, "gets its receipt", Local::Told(Outcome::Receipt));
+            return steps.turn(actor, "gets its receipt", Local::Answered(Outcome::Receipt));
         }
         if let Some(row) = state.live(name).filter(|_| self.holds(Rule::NameFree)) {
             if !state.chain(row.chain).is_retired() {
-                let refused = Local::Told(Outcome::Refused { done_already: false });
+                let refused = Local::Answered(Outcome::Refused { done_already: false });
                 steps.turn(actor, "is refused: the name is taken", refused);
             }
             return;
@@ -40,7 +40,7 @@ impl World {
             }
         };
         let Some((source, version)) = source.filter(|(chain, _)| !chain.is_retired()) else {
-            return steps.turn(actor, "finds its source gone", Local::Told(Outcome::Failed));
+            return steps.turn(actor, "finds its source gone", Local::Answered(Outcome::Failed));
         };
         let row = Branch { chain: made_by(actor), name, live: true };
         let mut next = publication(actor, main, Kind::Register);
@@ -56,7 +56,7 @@ impl World {
             unsettled: Vec::new(),
             branches: Vec::new(),
             floor: 0,
-            ground: None,
+            basis: None,
             time: state.now,
             ..source.at(version).clone()
         };
@@ -94,7 +94,7 @@ impl World {
         let mine = state.main().newest().branches.iter().find(ended_by_it);
         match mine.copied().or_else(|| state.live(name)) {
             Some(row) if mine.is_some() && !row.live => {
-                steps.turn(actor, "gets its receipt", Local::Told(Outcome::Receipt));
+                steps.turn(actor, "gets its receipt", Local::Answered(Outcome::Receipt));
             }
             Some(Branch { chain, .. }) if state.chain(chain).is_retired() || !self.holds(Rule::RetirementCompetes) => {
                 steps.turn(actor, "is about to give the name back", Local::Finish { chain });
@@ -103,7 +103,7 @@ impl World {
                 let base = state.chain(chain).latest();
                 steps.turn(actor, "is about to end the chain", Local::Retire { chain, base });
             }
-            None => steps.turn(actor, "finds no such branch", Local::Told(Outcome::Failed)),
+            None => steps.turn(actor, "finds no such branch", Local::Answered(Outcome::Failed)),
         }
     }
 
@@ -112,7 +112,7 @@ impl World {
         let chain = steps.state.chain(id);
         let version = base + 1;
         let attempt = crate::state::Attempt { actor: number(actor), chain: id, version };
-        let record = Version { kind: Kind::Retire, attempt, ground: None, ..chain.at(base).clone() };
+        let record = Version { kind: Kind::Retire, attempt, basis: None, ..chain.at(base).clone() };
         if chain.latest() == base {
             steps.act(actor, "ends the chain", |to| {
                 to.publish(id, version, &record);
@@ -141,7 +141,7 @@ impl World {
         let Some(row) = row else {
             let ended_by_it = state.chain(id).newest().attempt.actor == number(actor);
             let outcome = if ended_by_it { Outcome::Receipt } else { Outcome::Failed };
-            return steps.turn(actor, "finds the name given back", Local::Told(outcome));
+            return steps.turn(actor, "finds the name given back", Local::Answered(outcome));
         };
         let mut next = publication(actor, main, Kind::Remove);
         for other in &mut next.branches {

@@ -103,7 +103,7 @@ impl World {
             for (chain, version) in intents {
                 to.chain_mut(*chain).intents.retain(|intent| intent.attempt.version != *version);
             }
-            to.actors[actor] = Local::Told(Outcome::Over);
+            to.actors[actor] = Local::Answered(Outcome::Over);
         });
     }
 

@@ -16,7 +16,7 @@ pub(crate) fn attempt(actor: usize, chain: &Chain) -> Attempt {
 
 /// A publication on the newest version of `chain` that keeps everything; the caller changes what it is for.
 pub(crate) fn publication(actor: usize, chain: &Chain, kind: Kind) -> Version {
-    Version { kind, attempt: attempt(actor, chain), ground: None, ..chain.newest().clone() }
+    Version { kind, attempt: attempt(actor, chain), basis: None, ..chain.newest().clone() }
 }
 
 /// An intent that is about to be armed on the newest version of its chain.
@@ -57,11 +57,11 @@ impl World {
             steps.turn(actor, "finds its ticket taken", self.lost(actor, intent));
         }
         if state.unknowns > 0 {
-            let told = !self.holds(Rule::UnknownArmRepeated);
+            let fails_at_once = !self.holds(Rule::UnknownArmRepeated);
             steps.act(actor, "puts its intent, and hears nothing", |to| {
                 to.fly(Put::Intent(intent.clone()));
-                if told {
-                    to.actors[actor] = Local::Told(Outcome::Failed);
+                if fails_at_once {
+                    to.actors[actor] = Local::Answered(Outcome::Failed);
                 } else {
                     to_phase(to, actor, Phase::ArmUnknown);
                 }
@@ -137,11 +137,11 @@ impl World {
             steps.turn(actor, "finds its version taken", waiting(state, actor));
         }
         if state.unknowns > 0 {
-            let told = !self.holds(Rule::UnknownPublishReadBack);
+            let fails_at_once = !self.holds(Rule::UnknownPublishReadBack);
             steps.act(actor, "publishes, and hears nothing", |to| {
                 to.fly(Put::Version { chain, version, record: Arc::new(intent.publication.clone()) });
-                if told {
-                    to.actors[actor] = Local::Told(Outcome::Failed);
+                if fails_at_once {
+                    to.actors[actor] = Local::Answered(Outcome::Failed);
                 } else {
                     to_phase(to, actor, Phase::Wait);
                 }
@@ -165,13 +165,13 @@ impl World {
         }
         let answer = match self.role(actor) {
             Role::Rescuer | Role::Deleter { .. } => Local::Start,
-            Role::Cleanup => Local::Told(Outcome::Over),
-            _ if self.committed(chain, self.operation(intent.attempt.actor)) => Local::Told(Outcome::Receipt),
+            Role::Cleanup => Local::Answered(Outcome::Over),
+            _ if self.committed(chain, self.operation(intent.attempt.actor)) => Local::Answered(Outcome::Receipt),
             Role::Writer { .. }
             | Role::FastForward { .. }
             | Role::Schema { .. }
             | Role::Creator { .. }
-            | Role::Reader => Local::Told(Outcome::Failed),
+            | Role::Reader => Local::Answered(Outcome::Failed),
         };
         steps.turn(actor, "finds another publication in its place", answer);
     }
@@ -189,7 +189,7 @@ impl World {
             | Role::Schema { .. }
             | Role::Creator { .. }
             | Role::Deleter { .. }
-            | Role::Reader => Local::Told(Outcome::Done { chain, version }),
+            | Role::Reader => Local::Answered(Outcome::Done { chain, version }),
         }
     }
 

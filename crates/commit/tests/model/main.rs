@@ -15,9 +15,9 @@
 //! | `cleanup` | retention, deletion, readers |
 //! | `properties`, `rules`, `scenario` | the invariants, what can be left out, and the worlds that are checked |
 //!
-//! Nearest things, where an invariant cannot be had in full: I-1 is told from the content of the versions that a reader could meet, for a reader
+//! Nearest things, where an invariant cannot be had in full: I-1 is checked by the content of the versions that a reader could meet, for a reader
 //! reads one version. I-11's running read is a process that holds a version; no week passes while it does, for reads are shorter than the age at which
-//! things are deleted. "Liveness" in I-6 is told from states in which no process can go on.
+//! things are deleted. "Liveness" in I-6 is checked in states in which no process can go on.
 
 mod branches;
 mod cleanup;
@@ -228,6 +228,6 @@ fn main() -> ExitCode {
         }
     });
     let reports = reports.into_inner().unwrap_or_default();
-    let told = !options.without.is_empty() || options.scenario.is_some();
-    report::summary(&reports, checks.len(), told)
+    let verbose = !options.without.is_empty() || options.scenario.is_some();
+    report::summary(&reports, checks.len(), verbose)
 }

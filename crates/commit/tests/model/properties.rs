@@ -40,11 +40,11 @@ pub(crate) fn of(world: &World) -> Vec<Property<World>> {
         Property::always("I-3 nobody has cause to refuse loudly", not_violated),
         Property::always("I-4 an acknowledged commit stays", acknowledged_stays),
         Property::always("I-5 what was validated held on the version published onto", validated),
-        Property::always("I-6 everything comes to rest, and pin = head then", not_stuck),
+        Property::always("I-6 everything settles, and pin = head then", not_stuck),
         Property::always("I-6 no pin is beyond its tree, no table is unsettled twice", pins_exist),
         Property::always("I-7 an aborted attempt never becomes visible", aborted_stays_hidden),
         Property::always("I-8 an operation is applied at most once", applied_once),
-        Property::always("I-8 no effect is told only when it is true", told_truth),
+        Property::always("I-8 no effect is reported only when it is true", answered_truthfully),
         Property::always("I-9 a name has at most one live branch", one_branch),
         Property::always("I-9 a branch goes only by the end of its chain, and nothing follows it", removed_has_ended),
         Property::always("I-10 a registered branch carries its source's schema", branch_schema),
@@ -62,13 +62,13 @@ fn reachable(reach: Reach) -> Property<World> {
         Reach::Settled => Property::sometimes("a settled table", |_, state: &State| any(state, Kind::Settle)),
         Reach::RolledForward => Property::sometimes("a roll forward", rolled_forward),
         Reach::Answered => {
-            Property::sometimes("a receipt", |_, state: &State| told(state, &|it| it == Outcome::Receipt))
+            Property::sometimes("a receipt", |_, state: &State| answered(state, &|it| it == Outcome::Receipt))
         }
         Reach::Refused => Property::sometimes("a refusal", |_, state: &State| {
-            told(state, &|it| matches!(it, Outcome::Refused { .. }))
+            answered(state, &|it| matches!(it, Outcome::Refused { .. }))
         }),
         Reach::NotFound => {
-            Property::sometimes("a failure", |_, state: &State| told(state, &|it| it == Outcome::Failed))
+            Property::sometimes("a failure", |_, state: &State| answered(state, &|it| it == Outcome::Failed))
         }
         Reach::Private => Property::sometimes("a private tree", private),
         Reach::Registered => Property::sometimes("a branch", |_, state: &State| any(state, Kind::Register)),
@@ -81,7 +81,7 @@ fn reachable(reach: Reach) -> Property<World> {
         }
         Reach::Swept => Property::sometimes("a swept intent", swept),
         Reach::ReadEnded => Property::sometimes("a read that ends after deletions", |_, state: &State| {
-            state.trees.iter().any(|tree| tree.gone != 0) && told(state, &|it| it == Outcome::Over)
+            state.trees.iter().any(|tree| tree.gone != 0) && answered(state, &|it| it == Outcome::Over)
         }),
     }
 }
@@ -99,8 +99,8 @@ fn commits(state: &State) -> usize {
     state.chains.iter().map(of).sum()
 }
 
-fn told(state: &State, is: &dyn Fn(Outcome) -> bool) -> bool {
-    state.actors.iter().any(|local| matches!(local, Local::Told(outcome) if is(*outcome)))
+fn answered(state: &State, is: &dyn Fn(Outcome) -> bool) -> bool {
+    state.actors.iter().any(|local| matches!(local, Local::Answered(outcome) if is(*outcome)))
 }
 
 /// The requests that became commits of a chain, inherited ones apart.
@@ -216,7 +216,7 @@ fn acknowledged_stays(world: &World, state: &State) -> bool {
         })
     });
     let true_to_word = |(actor, local): (usize, &Local)| match local {
-        Local::Told(Outcome::Done { chain, version }) => {
+        Local::Answered(Outcome::Done { chain, version }) => {
             let found = state.chain(*chain).versions.get(usize::from(*version));
             found.is_some_and(|found| found.attempt.actor == number(actor) && found.kind != Kind::Abort)
         }
@@ -227,15 +227,15 @@ fn acknowledged_stays(world: &World, state: &State) -> bool {
 
 fn validated(_: &World, state: &State) -> bool {
     state.chains.iter().all(|chain| {
-        let Some(ground) = chain.newest().ground else { return true };
+        let Some(basis) = chain.newest().basis else { return true };
         if chain.latest() == 0 {
             return true;
         }
         let base = chain.at(chain.latest() - 1);
         let contents = contents(state, base);
-        let read = (0..TABLES).all(|table| ground.read[table].is_none_or(|read| read == contents[table]));
-        let alone = !ground.alone || base.branches.iter().all(|row| !row.live);
-        read && alone && ground.schema == base.schema && ground.head.is_none_or(|head| head == base.head)
+        let read = (0..TABLES).all(|table| basis.read[table].is_none_or(|read| read == contents[table]));
+        let alone = !basis.alone || base.branches.iter().all(|row| !row.live);
+        read && alone && basis.schema == base.schema && basis.head.is_none_or(|head| head == base.head)
     })
 }
 
@@ -264,7 +264,7 @@ fn applied_once(world: &World, state: &State) -> bool {
     operations.windows(2).all(|pair| pair[0] != pair[1])
 }
 
-fn told_truth(_: &World, state: &State) -> bool {
+fn answered_truthfully(_: &World, state: &State) -> bool {
     let published = |actor: usize| {
         let by = |version: &std::sync::Arc<Version>| {
             version.attempt.actor == number(actor)
@@ -273,8 +273,8 @@ fn told_truth(_: &World, state: &State) -> bool {
         state.chains.iter().any(|chain| chain.versions.iter().any(by))
     };
     state.actors.iter().enumerate().all(|(actor, local)| match local {
-        Local::Told(Outcome::Failed) => !published(actor),
-        Local::Told(Outcome::Refused { done_already }) => !done_already && !published(actor),
+        Local::Answered(Outcome::Failed) => !published(actor),
+        Local::Answered(Outcome::Refused { done_already }) => !done_already && !published(actor),
         _ => true,
     })
 }

@@ -82,11 +82,11 @@ impl fmt::Display for Report {
     }
 }
 
-/// Tells what failed, or everything that was found if `told`, and ends with one line for people and one for machines.
-pub(crate) fn summary(reports: &[Report], asked: usize, told: bool) -> ExitCode {
+/// Prints what failed, or everything that was found if `verbose`, and ends with one line for people and one for machines.
+pub(crate) fn summary(reports: &[Report], asked: usize, verbose: bool) -> ExitCode {
     for report in reports {
         let unexpected = report.check.without.is_empty() && !report.failures.is_empty();
-        if told || unexpected {
+        if verbose || unexpected {
             eprintln!("\n{report}\n{}", report.steps());
         }
     }

@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
-use omnigraph_commit::{Decision, Observation, Owner, PublishedBy, SlotState, decide};
+use omnigraph_commit::{Decision, Found, Observation, Owner, PublishedBy, SlotState, decide};
 
 use crate::job::{armed, publication};
 use crate::rules::Rule;
 use crate::state::{Chain, Effect, Entry, Intent, Kind, Local, MAIN, Pin, Put, Seen, Slot, State, Unsettled, Version};
 use crate::world::{Steps, Who, World};
 
-/// What there is at an intent's version, as the product tells it.
+/// Who published an intent's version, as the product distinguishes it.
 fn slot_state(world: &World, chain: &Chain, intent: &Intent) -> SlotState {
     if chain.latest() < intent.attempt.version {
         return SlotState::Free;
@@ -53,7 +53,7 @@ fn observation(seen: Seen) -> Observation {
         Seen::Ours => Observation::Ours,
         Seen::Partial => Observation::Partial,
         Seen::Fenced => Observation::Fenced,
-        Seen::Foreign => Observation::Foreign { found: String::new() },
+        Seen::Foreign => Observation::Foreign { found: Found::Unreadable },
         Seen::Behind => Observation::Behind,
     }
 }
@@ -114,7 +114,7 @@ impl World {
     }
 
     fn abort(&self, base: &Version, intent: &Intent) -> Version {
-        let mut next = Version { kind: Kind::Abort, attempt: intent.attempt, ground: None, ..base.clone() };
+        let mut next = Version { kind: Kind::Abort, attempt: intent.attempt, basis: None, ..base.clone() };
         if self.holds(Rule::AbortNamesEffects) {
             let row = |effect: &Effect| Unsettled { attempt: intent.attempt, effect: *effect };
             next.unsettled.extend(intent.effects.iter().map(row));

@@ -26,8 +26,8 @@ macro_rules! rules {
 rules! {
     TicketIfAbsent => "a ticket is taken only where nobody holds it",
     IntentsStay => "writers do not delete intents",
-    UnknownArmRepeated => "an intent put of unknown outcome is repeated, never told as a failure",
-    UnknownPublishReadBack => "a publication of unknown outcome is read back, never told as a failure",
+    UnknownArmRepeated => "an intent put of unknown outcome is repeated, never reported as a failure",
+    UnknownPublishReadBack => "a publication of unknown outcome is read back, never reported as a failure",
     ExactCommits => "an effect lands at exactly its place or not at all",
     AllOrAbort => "only an attempt with every effect made is rolled forward",
     AbortNamesEffects => "an abort names every planned effect as unsettled",

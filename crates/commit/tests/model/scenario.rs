@@ -329,7 +329,7 @@ fn large() -> Vec<Scenario> {
 
 /// Rules left out together, and the scenario in which that must find a violation.
 ///
-/// Nearly every rule stands alone. A pair is two lines of defence against the same thing, neither of which is needed while the other holds.
+/// Nearly every rule is left out alone. A pair is two lines of defence against the same thing, neither of which is needed while the other holds.
 pub(crate) const ABLATIONS: &[(&[Rule], &str)] = &[
     (&[Rule::TicketIfAbsent], "writers"),
     (&[Rule::IntentsStay], "writers"),

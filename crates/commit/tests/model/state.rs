@@ -48,7 +48,7 @@ pub(crate) enum Kind {
     Retention,
 }
 
-/// The tree, told by its maker (0: born with the graph), and the exact version.
+/// The tree, named by its maker (0: born with the graph), and the exact version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Pin {
     pub(crate) maker: u8,
@@ -80,7 +80,7 @@ pub(crate) struct Unsettled {
 
 /// What an attempt was validated against (I-5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Ground {
+pub(crate) struct Basis {
     /// Content of the tables that it read or wrote.
     pub(crate) read: [Option<Mask>; TABLES],
     pub(crate) schema: u8,
@@ -102,7 +102,7 @@ pub(crate) struct Version {
     pub(crate) branches: Vec<Branch>,
     /// Versions of main below it are not retained.
     pub(crate) floor: u8,
-    pub(crate) ground: Option<Ground>,
+    pub(crate) basis: Option<Basis>,
     /// When it was published.
     pub(crate) time: u8,
 }
@@ -163,7 +163,7 @@ impl Chain {
     }
 }
 
-/// What stands in one version of a tree.
+/// What made one version of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Entry {
     /// Step `step` of an attempt's `of` steps.
@@ -233,7 +233,7 @@ pub(crate) enum Put {
     Version { chain: u8, version: u8, record: Arc<Version> },
 }
 
-/// Where a job under a ticket stands.
+/// The step that a job under a ticket has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Phase {
     Arm,
@@ -264,7 +264,7 @@ pub(crate) enum Seen {
     Behind,
 }
 
-/// What a request was told.
+/// What a request was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Outcome {
     /// It is done, by this attempt, at this version of this chain.
@@ -326,7 +326,7 @@ pub(crate) enum Local {
         chain: u8,
         version: u8,
     },
-    Told(Outcome),
+    Answered(Outcome),
     Dead,
 }
 

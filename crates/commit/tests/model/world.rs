@@ -125,7 +125,7 @@ impl World {
             head: 0,
             branches: if self.scenario.branch { vec![row] } else { Vec::new() },
             floor: 0,
-            ground: None,
+            basis: None,
             time: 0,
         };
         let chain = |id, branches: Vec<Branch>| Chain {
@@ -164,7 +164,7 @@ impl World {
 
     fn actor(&self, steps: &mut Steps<'_>, actor: usize) {
         match &steps.state.actors[actor] {
-            Local::Told(_) | Local::Dead => {}
+            Local::Answered(_) | Local::Dead => {}
             Local::Job { intent, proven, phase } => self.job(steps, actor, intent, *proven, *phase),
             Local::Start => match self.role(actor) {
                 Role::Writer { .. } | Role::FastForward { .. } | Role::Schema { .. } => self.write(steps, actor, None),
@@ -193,7 +193,7 @@ impl World {
             }
             Local::Plan { floor, branches, .. } => self.plan(steps, actor, *floor, branches),
             Local::Delete { versions, intents } => self.sweep(steps, actor, versions, intents),
-            Local::Read { .. } => steps.turn(actor, "ends its read", Local::Told(crate::state::Outcome::Over)),
+            Local::Read { .. } => steps.turn(actor, "ends its read", Local::Answered(crate::state::Outcome::Over)),
         }
     }
 
@@ -203,7 +203,8 @@ impl World {
             return;
         }
         for actor in 0..steps.state.actors.len() {
-            if matches!(steps.state.actors[actor], Local::Start | Local::Told(_) | Local::Dead | Local::Read { .. }) {
+            if matches!(steps.state.actors[actor], Local::Start | Local::Answered(_) | Local::Dead | Local::Read { .. })
+            {
                 continue;
             }
             let after = if self.role(actor) == Role::Rescuer { Local::Start } else { Local::Dead };
@@ -265,7 +266,7 @@ impl World {
     /// Whether nothing is left to do: everybody was answered, and I-6 holds.
     pub(crate) fn at_rest(&self, state: &State) -> bool {
         let over = |(actor, local): (usize, &Local)| match local {
-            Local::Told(_) | Local::Dead => true,
+            Local::Answered(_) | Local::Dead => true,
             Local::Start => self.role(actor) == Role::Rescuer,
             _ => false,
         };
@@ -303,7 +304,7 @@ impl Model for World {
         for actor in 0..state.actors.len() {
             self.actor(&mut steps, actor);
         }
-        // A lost reply is a choice of the store's beside a step that goes well, so it never stands alone.
+        // A lost reply is a choice of the store's beside a step that goes well, so it never comes alone.
         if steps.found.is_empty() && !self.at_rest(state) {
             steps.add(Who::Nobody, "nobody can go on, and something is pending", None, |to| to.stuck = true);
         }

@@ -8,7 +8,7 @@ use crate::job::{armed, publication};
 use crate::rules::Rule;
 use crate::scenario::Role;
 use crate::state::{
-    Chain, ELSEWHERE, Effect, Ground, Intent, Kind, Local, MAIN, Outcome, Pin, State, TABLES, Tree, made_by, number,
+    Basis, Chain, ELSEWHERE, Effect, Intent, Kind, Local, MAIN, Outcome, Pin, State, TABLES, Tree, made_by, number,
 };
 use crate::world::{Steps, World, bit};
 
@@ -34,16 +34,16 @@ impl World {
         let ended = ended.filter(|row| !row.live || state.chain(row.chain).is_retired());
         let on_ended = ended.clone().any(|row| self.committed(state.chain(row.chain), operation));
         if on_ended && self.holds(Rule::ReceiptOnRemoved) {
-            return steps.turn(actor, "gets its receipt from a removed branch", Local::Told(Outcome::Receipt));
+            return steps.turn(actor, "gets its receipt from a removed branch", Local::Answered(Outcome::Receipt));
         }
         let Some(chain) = id.map(|id| state.chain(id)).filter(|chain| !chain.is_retired()) else {
-            return steps.turn(actor, "finds no such branch", Local::Told(Outcome::Failed));
+            return steps.turn(actor, "finds no such branch", Local::Answered(Outcome::Failed));
         };
         let strict = matches!(self.role(actor), Role::Writer { strict: true, .. } | Role::Schema { .. });
         let rule = if strict && old.is_some() { Rule::ReceiptBeforeRefusal } else { Rule::ReceiptFirst };
         let done_already = self.committed(chain, operation);
         if done_already && self.holds(rule) {
-            return steps.turn(actor, "gets its receipt", Local::Told(Outcome::Receipt));
+            return steps.turn(actor, "gets its receipt", Local::Answered(Outcome::Receipt));
         }
         let tables = self.tables(actor);
         let waits = chain.newest().unsettled.iter().any(|row| tables.contains(&row.effect.table));
@@ -57,7 +57,7 @@ impl World {
                 steps.turn(actor, "looks again, and keeps what it staged", again);
             }
             Some((Token::Changed, _)) if strict => {
-                let refused = Local::Told(Outcome::Refused { done_already });
+                let refused = Local::Answered(Outcome::Refused { done_already });
                 steps.turn(actor, "is refused: what it rests on has changed", refused);
             }
             Some((Token::PinsMoved | Token::Changed, _)) | None => self.prepare(steps, actor, chain),
@@ -66,26 +66,26 @@ impl World {
 
     fn compare(&self, state: &State, chain: &Chain, old: &Intent) -> Token {
         let base = chain.newest();
-        let Some(ground) = old.publication.ground else { return Token::PinsMoved };
-        let alone = !ground.alone || base.branches.iter().all(|row| !row.live);
-        let head = ground.head.is_none_or(|head| head == base.head);
+        let Some(basis) = old.publication.basis else { return Token::PinsMoved };
+        let alone = !basis.alone || base.branches.iter().all(|row| !row.live);
+        let head = basis.head.is_none_or(|head| head == base.head);
         if (!alone && self.holds(Rule::NoOtherBranches)) || (!head && self.holds(Rule::ExactHead)) {
             return Token::Changed;
         }
-        if self.holds(Rule::TokenAtRearm) && (chain.id != old.attempt.chain || ground.schema != base.schema) {
+        if self.holds(Rule::TokenAtRearm) && (chain.id != old.attempt.chain || basis.schema != base.schema) {
             return Token::Changed;
         }
         if self.holds(Rule::TokenAtRearm) {
             for table in 0..TABLES {
                 let content = state.content(number(table), base.pins[table]);
-                if ground.read[table].is_some_and(|read| read != content) {
+                if basis.read[table].is_some_and(|read| read != content) {
                     return Token::Changed;
                 }
             }
         }
         let aged = self.holds(Rule::FreshStaging) && old.staged < state.now;
-        let stands = |effect: &Effect| base.pins[usize::from(effect.table)] == effect.pin;
-        let pins_stand = old.effects.iter().all(stands) || !self.holds(Rule::TokenAtRearm);
+        let holds_pin = |effect: &Effect| base.pins[usize::from(effect.table)] == effect.pin;
+        let pins_stand = old.effects.iter().all(holds_pin) || !self.holds(Rule::TokenAtRearm);
         if aged || !pins_stand { Token::PinsMoved } else { Token::Equal }
     }
 
@@ -99,7 +99,7 @@ impl World {
             next.schema = old.publication.schema;
         }
         next.head = next.attempt.version;
-        next.ground = old.publication.ground;
+        next.basis = old.publication.basis;
         armed(state, old.effects.clone(), next, old.staged)
     }
 
@@ -108,18 +108,18 @@ impl World {
         let base = chain.newest();
         let mut next = publication(actor, chain, Kind::Commit);
         next.head = next.attempt.version;
-        let mut ground = Ground { read: [None; TABLES], schema: base.schema, head: None, alone: false };
+        let mut basis = Basis { read: [None; TABLES], schema: base.schema, head: None, alone: false };
         if let Role::Schema { alone } = self.role(actor) {
             if alone && base.branches.iter().any(|row| row.live) {
-                let refused = Local::Told(Outcome::Refused {
+                let refused = Local::Answered(Outcome::Refused {
                     done_already: self.committed(chain, self.operation(number(actor))),
                 });
                 return steps.turn(actor, "is refused: there are other branches", refused);
             }
             next.kind = Kind::Schema;
             next.schema = made_by(actor);
-            ground.alone = alone;
-            ground.head = Some(base.head);
+            basis.alone = alone;
+            basis.head = Some(base.head);
         }
         let mut effects = Vec::new();
         let mut trees = Vec::new();
@@ -128,7 +128,7 @@ impl World {
             let pin = base.pins[at];
             let tree = state.tree(table, pin.maker);
             let content = tree.content(pin.version);
-            ground.read[at] = Some(content);
+            basis.read[at] = Some(content);
             let owned = tree.owner == chain.id || (!self.holds(Rule::OwnTrees) && tree.owner != ELSEWHERE);
             if let (Role::Writer { steps, .. }, true) = (self.role(actor), owned) {
                 effects.push(Effect { table, pin, steps });
@@ -147,7 +147,7 @@ impl World {
             });
             next.pins[at] = Pin { maker: made_by(actor), version: 0 };
         }
-        next.ground = Some(ground);
+        next.basis = Some(basis);
         let local = armed(state, effects, next, state.now);
         steps.act(actor, "validates and stages", |to| {
             for tree in trees {

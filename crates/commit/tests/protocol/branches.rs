@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 use omnigraph_catalog::BranchRow;
-use omnigraph_commit::{
-    BranchOutcome, BranchRequest, BranchSource, FailPoint, FailPoints, OperationState, WriteMode, WriteOutcome,
-};
+use omnigraph_commit::{BranchOutcome, BranchRequest, FailPoints, OperationState, WriteOutcome};
 use omnigraph_storage::StoreHook;
-use omnigraph_types::{BranchName, Effect, Failure, OperationId, Problem, Resource};
+use omnigraph_types::{BranchName, Effect, Failure, OperationId, Problem, ReadAt, Resource, WriteMode};
 use ulid::Ulid;
 
-use crate::world::{DyingHook, Process, TABLES, World, fresh};
+use crate::world::{DyingHook, Process, TABLES, World, failing, fresh, points};
 
 /// Bound on the store calls of one request about a branch.
 const CALLS_MAX: i64 = 60;
@@ -33,11 +31,11 @@ fn request(operation_id: OperationId, name: &str) -> BranchRequest {
 }
 
 pub(crate) async fn create(process: &Process, operation: OperationId, name: &str) -> Result<BranchOutcome, Failure> {
-    let source = BranchSource::Branch(BranchName::Main);
+    let source = ReadAt::Branch(BranchName::Main);
     process.committer.create_branch(&request(operation, name), &source).await
 }
 
-async fn create_from(process: &Process, name: &str, source: BranchSource) -> BranchRow {
+async fn create_from(process: &Process, name: &str, source: ReadAt) -> BranchRow {
     match process.committer.create_branch(&request(fresh(), name), &source).await.expect("a branch") {
         BranchOutcome::Done(row) => row,
         other => panic!("{other:?}"),
@@ -120,17 +118,17 @@ async fn branch_begins_where_it_was_asked_to() {
     process.append(fresh(), "one", &TABLES[..1]).await.unwrap();
     let first = process.newest().await.head_commit().clone();
     process.append(fresh(), "two", &TABLES[..1]).await.unwrap();
-    create_from(&process, "commit", BranchSource::Commit(first.id)).await;
-    let at = BranchSource::BranchAtTime { branch: BranchName::Main, time_ms: first.time_ms };
+    create_from(&process, "commit", ReadAt::Commit(first.id)).await;
+    let at = ReadAt::BranchAtTime { branch: BranchName::Main, time_ms: first.time_ms };
     create_from(&process, "time", at).await;
-    create_from(&process, "dev/é/1", BranchSource::Branch(named("commit"))).await;
-    create_from(&process, "dev", BranchSource::Branch(BranchName::Main)).await;
+    create_from(&process, "dev/é/1", ReadAt::Branch(named("commit"))).await;
+    create_from(&process, "dev", ReadAt::Branch(BranchName::Main)).await;
     process.append_on(&named("dev/é/1"), fresh(), "leaf", &TABLES[..1]).await.unwrap();
     assert_eq!(ids(&process, "commit").await[0], ["one"]);
     assert_eq!(ids(&process, "time").await[0], ["one"]);
     assert_eq!(ids(&process, "dev/é/1").await[0], ["leaf", "one"]);
     assert_eq!(ids(&process, "dev").await[0], ["one", "two"]);
-    let missing = process.committer.create_branch(&request(fresh(), "x"), &BranchSource::Branch(named("no"))).await;
+    let missing = process.committer.create_branch(&request(fresh(), "x"), &ReadAt::Branch(named("no"))).await;
     assert!(is_missing(&missing.unwrap_err()));
 }
 
@@ -141,7 +139,7 @@ async fn deeply_nested_branches_read_and_write() {
     let mut source = BranchName::Main;
     for depth in 0..12 {
         let name = format!("depth-{depth}");
-        create_from(&process, &name, BranchSource::Branch(source)).await;
+        create_from(&process, &name, ReadAt::Branch(source)).await;
         source = named(&name);
         process.append_on(&source, fresh(), &format!("{depth:02}"), &TABLES[..1]).await.unwrap();
     }
@@ -150,7 +148,7 @@ async fn deeply_nested_branches_read_and_write() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_creators_one_wins_and_the_other_is_told() {
+async fn of_two_creators_one_wins_and_the_other_is_refused() {
     let world = World::new().await;
     let processes = [world.process().await, world.process().await];
     for round in 0..4 {
@@ -191,13 +189,26 @@ async fn resent_requests_about_branches_are_answered_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn write_whose_id_also_removed_its_branch_is_answered_with_its_commit() {
+    let world = World::new().await;
+    let process = world.process().await;
+    row(create(&process, fresh(), "dev").await);
+    let shared = fresh();
+    let commit = process.append_on(&named("dev"), shared, "a", &TABLES).await.unwrap();
+    let WriteOutcome::Committed(commit) = commit else { panic!("{commit:?}") };
+    row(delete(&process, shared, "dev").await);
+    let resent = process.append_on(&named("dev"), shared, "a", &TABLES).await.unwrap();
+    assert!(matches!(resent, WriteOutcome::Replayed(row) if row == commit));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn deleted_branch_refuses_writes_everywhere_and_its_descendants_stay() {
     let world = World::new().await;
     let (process, other) = (world.process().await, world.process().await);
     row(create(&process, fresh(), "parent").await);
     process.append_on(&named("parent"), fresh(), "kept", &TABLES).await.unwrap();
     let head = process.newest_on(&named("parent")).await.head();
-    create_from(&other, "child", BranchSource::Branch(named("parent"))).await;
+    create_from(&other, "child", ReadAt::Branch(named("parent"))).await;
     row(delete(&process, fresh(), "parent").await);
     for process in [&process, &other] {
         let failure = process.append_on(&named("parent"), fresh(), "late", &TABLES).await.unwrap_err();
@@ -207,13 +218,13 @@ async fn deleted_branch_refuses_writes_everywhere_and_its_descendants_stay() {
     assert_eq!(ids(&process, "child").await, [vec!["kept", "own"], vec!["kept"]]);
     let snapshot = other.committer.catalog().snapshot_of_commit(head).await.unwrap();
     assert_eq!(snapshot.head(), head, "commits of a removed branch stay readable");
-    create_from(&process, "again", BranchSource::Commit(head)).await;
+    create_from(&process, "again", ReadAt::Commit(head)).await;
     assert_eq!(ids(&other, "again").await, [vec!["kept"], vec!["kept"]], "and branches can be made of them");
     assert_eq!(process.ids(&snapshot).await[0].len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn writers_racing_a_removal_win_or_are_told() {
+async fn writers_racing_a_removal_win_or_are_refused() {
     let world = World::new().await;
     let (writers, remover) = (world.process().await, world.process().await);
     for round in 0..4 {
@@ -227,7 +238,7 @@ async fn writers_racing_a_removal_win_or_are_told() {
         let (written, removed) = tokio::join!(join_all(writes), delete(&remover, fresh(), &name));
         row(removed);
         let registry = remover.newest().await;
-        let chain = registry.state().branches.values().find(|row| row.name == branch).unwrap().chain_of_versions();
+        let chain = registry.state().branches.values().find(|row| row.name == branch).unwrap().chain();
         let last = remover.committer.catalog().newest_of(&chain).await.unwrap();
         let there = writers.ids(&last).await[0].len();
         let acknowledged = written.iter().filter(|outcome| outcome.is_ok()).count();
@@ -289,11 +300,10 @@ async fn remover_that_dies_at_any_store_call_leaves_a_branch_or_a_free_name() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fault_at_any_fail_point_of_a_branch_request_is_settled_by_its_process() {
-    let points = FailPoint::ALL.iter().filter(|point| point.name().starts_with("branch_"));
-    for point in points {
+    for point in points().into_iter().filter(|point| point.writer.as_str().starts_with("branch_")) {
         for action in ["error", "lose"] {
             let world = World::new().await;
-            let failpoints = FailPoints::parse(&format!("g/{point}={action}")).unwrap();
+            let failpoints = failing(&format!("g/{point}={action}"));
             let process = world.process_with(Vec::new(), failpoints.clone()).await;
             let (create_id, delete_id) = (fresh(), fresh());
             let created = create(&process, create_id, "dev").await;

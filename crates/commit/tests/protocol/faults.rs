@@ -8,7 +8,7 @@ use omnigraph_storage::{CommitOutcome, StoreHook, StoreKind};
 use omnigraph_testkit::{EVERY_STORE, fresh_mark, node_batch, staged_rows};
 use omnigraph_types::{Effect, OperationId, Problem};
 
-use crate::world::{DyingHook, HalfHook, Process, TABLES, World, fresh};
+use crate::world::{DyingHook, HalfHook, LOAD, Process, TABLES, World, failing, fresh, points};
 
 /// Bound on the store calls of one write of two tables; the loops below end when a write survives.
 const CALLS_MAX: i64 = 60;
@@ -72,11 +72,10 @@ async fn process_that_dies_while_it_writes_a_base_blocks_nobody() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fault_at_any_fail_point_of_a_load_leaves_it_whole_and_its_process_writing() {
-    let points = FailPoint::ALL.iter().filter(|point| point.name().starts_with("load."));
-    for point in points {
+    for point in points().into_iter().filter(|point| point.writer == LOAD) {
         for action in ["error", "lose"] {
             let world = World::new().await;
-            let failpoints = FailPoints::parse(&format!("g/{point}={action}")).unwrap();
+            let failpoints = failing(&format!("g/{point}={action}"));
             let process = world.process_with(Vec::new(), failpoints).await;
             let operation = fresh();
             let outcome = process.append(operation, "mine", &TABLES).await;
@@ -90,13 +89,13 @@ async fn fault_at_any_fail_point_of_a_load_leaves_it_whole_and_its_process_writi
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rescuer_that_fails_at_any_point_is_followed_by_another() {
-    let rescues = |point: &&FailPoint| ["recover.", "settle."].iter().any(|writer| point.name().starts_with(writer));
-    for point in FailPoint::ALL.iter().filter(rescues) {
+    let rescues = |point: &FailPoint| ["recover", "settle"].contains(&point.writer.as_str());
+    for point in points().into_iter().filter(rescues) {
         let world = World::new().await;
         // The victim dies with one of its two effects made: that must be aborted and fenced.
         let hooks: Vec<Arc<dyn StoreHook>> = vec![Arc::new(HalfHook::default())];
         let victim = world.process_with(hooks, FailPoints::default()).await;
-        let rescuer_points = FailPoints::parse(&format!("g/{point}=error")).unwrap();
+        let rescuer_points = failing(&format!("g/{point}=error"));
         let rescuer = world.process_with(Vec::new(), rescuer_points.clone()).await;
         let survivor = world.patient_process().await;
         let operation = fresh();

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use omnigraph_catalog::Snapshot;
-use omnigraph_commit::{Attempt, FailPoints, Prepared, WriteOutcome, Writer};
+use omnigraph_commit::{
+    Attempt, ChangeKind, ChangeSet, ConflictPolicy, FailPoints, ReadSet, WriteOutcome, Writer, WriterPoints,
+};
 use omnigraph_storage::{AfterVerdict, HookVerdict, StoreCall, StoreHook, StoreReply};
-use omnigraph_types::{Clock, Failure, ManualClock, OperationId, TableId};
+use omnigraph_types::{Clock, Failure, ManualClock, OperationId};
 
 use crate::branches::{create, named, row};
 use crate::world::{Append, Process, TABLES, World, fresh, request};
@@ -55,11 +57,27 @@ struct Counted {
 
 #[async_trait]
 impl Writer for Counted {
-    fn read_set(&self, base: &Snapshot) -> Vec<TableId> {
+    fn name(&self) -> WriterPoints {
+        self.append.name()
+    }
+
+    fn kind(&self) -> ChangeKind {
+        self.append.kind()
+    }
+
+    fn conflict_policy(&self) -> ConflictPolicy {
+        self.append.conflict_policy()
+    }
+
+    fn captured(&self) -> Option<&Snapshot> {
+        self.append.captured()
+    }
+
+    fn read_set(&self, base: &Snapshot) -> ReadSet {
         self.append.read_set(base)
     }
 
-    async fn prepare(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<Prepared, Failure> {
+    async fn prepare(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<ChangeSet, Failure> {
         self.staged.fetch_add(1, Ordering::SeqCst);
         self.append.prepare(base, attempt).await
     }

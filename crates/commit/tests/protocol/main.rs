@@ -1,9 +1,11 @@
 //! The write protocol against a real store: rounds, faults at every store call, fail points, two processes on one root.
 
 mod branches;
+mod change_sets;
 mod durable;
 mod faults;
 mod held_up;
+mod newer;
 mod repairs;
 mod rounds;
 mod stores;

@@ -12,10 +12,10 @@ use omnigraph_commit::{
 };
 use omnigraph_storage::{AfterVerdict, CommitOutcome, HookVerdict, StoreCall, StoreHook, StoreReply};
 use omnigraph_testkit::{FaultHook, FaultPlan, fresh_mark, node_batch, staged_rows};
-use omnigraph_types::{BranchName, Effect, Failure, OperationId, Problem, Retry, TableId};
+use omnigraph_types::{BranchName, Effect, Failure, OperationId, Phase, Problem, ReadSetMember, Retry, TableId};
 use tokio::time::Instant;
 
-use crate::world::{DyingHook, HalfHook, Process, TABLES, World, fresh};
+use crate::world::{DyingHook, HalfHook, Process, TABLES, World, failing, fresh, points};
 
 /// Bound on the store calls of one repair; the loops below end when a repair survives.
 const CALLS_MAX: i64 = 80;
@@ -76,7 +76,7 @@ async fn tear(world: &World) {
     let newest = process.newest().await;
     let path = process.committer.catalog().paths().intent(newest.branch_id(), newest.version().next());
     assert!(world.temp.store.get(&path).await.unwrap().is_some(), "there is an intent to damage");
-    world.temp.store.put(&path, Bytes::from_static(b"{\"format\":1,\"oper")).await.unwrap();
+    world.temp.store.put(&path, Bytes::from_static(b"{\"format\":2,\"writ")).await.unwrap();
 }
 
 /// Somebody appends rows to a table beside the graph, each in a version of its own.
@@ -128,7 +128,7 @@ fn undone(view: &RepairView) -> Vec<(String, usize)> {
 #[track_caller]
 fn outdated(failure: &Failure) {
     let Problem::ReadSetChanged { member, .. } = &failure.problem else { panic!("{failure:?}") };
-    assert_eq!((member.as_str(), failure.effect, failure.retry), ("repair", Effect::None, Retry::AfterReread));
+    assert_eq!((member, failure.effect, failure.retry), (&ReadSetMember::Repair, Effect::None, Retry::AfterReread));
     assert!(failure.message.contains("`omnigraph repair g`"), "{}", failure.message);
 }
 
@@ -175,7 +175,7 @@ async fn unreadable_intent_is_aborted_whatever_of_its_changes_was_made() {
 
 /// I-7: the owner wakes up after its version went to a repair, before its effects and before its publication.
 #[tokio::test(flavor = "multi_thread")]
-async fn owner_of_an_unreadable_intent_that_wakes_too_late_is_told_so() {
+async fn owner_of_an_unreadable_intent_that_wakes_too_late_is_refused() {
     for path_part in ["nodes/1/_versions", "__manifest/_versions"] {
         let world = World::new().await;
         let hook = Arc::new(FaultHook::default());
@@ -306,7 +306,7 @@ async fn unreadable_intent_and_foreign_commit_are_repaired_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lost_pinned_version_is_told_and_other_tables_go_on() {
+async fn lost_pinned_version_is_reported_and_other_tables_go_on() {
     let world = World::new().await;
     world.process().await.append(fresh(), "before", &TABLES).await.unwrap();
     let versions = world.process().await.newest().await.table(TABLES[0]).unwrap().path.child("_versions");
@@ -330,7 +330,7 @@ async fn branch_is_repaired_in_its_own_trees_only() {
     process.append(fresh(), "before", &TABLES).await.unwrap();
     let branch: BranchName = "it's".parse().unwrap();
     crate::branches::create(&process, fresh(), branch.as_str()).await.unwrap();
-    // Behind a pin in main's tree nothing is written for the branch, and nothing stands in its way.
+    // After a pin in main's tree nothing is written for the branch, so nothing there concerns it.
     strangers(&world, &BranchName::Main, TABLES[0], &["s"]).await;
     assert_eq!(process.preview(&branch).await.tables, []);
     process.append_on(&branch, fresh(), "own", &TABLES[..1]).await.unwrap();
@@ -409,4 +409,35 @@ async fn repairer_of_a_table_that_dies_before_any_store_call_is_followed_by_anot
 #[tokio::test(flavor = "multi_thread")]
 async fn repairer_of_a_table_that_dies_with_its_reply_lost_is_followed_by_another() {
     die_at_every_call(Harm::ForeignCommits, DyingHook::die_with_lost_reply_after).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fault_at_any_fail_point_of_a_repair_leaves_it_done_or_to_be_sent_again() {
+    for point in points().into_iter().filter(|point| point.writer.as_str() == "repair") {
+        for (action, torn_intent) in [("error", false), ("lose", false), ("error", true), ("lose", true)] {
+            // The version of an unreadable intent is taken without a ticket.
+            if torn_intent && point.phase == Phase::Arm {
+                continue;
+            }
+            let world = World::new().await;
+            if torn_intent {
+                torn(&world, Came::HalfWay).await;
+            } else {
+                strangers(&world, &BranchName::Main, TABLES[0], &["s"]).await;
+            }
+            let actions = failing(&format!("g/{point}={action}"));
+            let process = world.process_with(Vec::new(), actions.clone()).await;
+            let confirmation = process.preview(&BranchName::Main).await.confirmation.expect("something to confirm");
+            let repair = fresh();
+            let _ = process.repair(repair, &confirmation).await;
+            assert!(actions.is_spent(), "{point} was not hit");
+            let again = process.repair(repair, &confirmation).await;
+            let again = again.unwrap_or_else(|failure| panic!("{point}={action}: {failure:?}"));
+            assert_eq!(again.left, Vec::<String>::new(), "{point}={action}");
+            process.append(fresh(), "plain", &TABLES).await.expect("a plain write");
+            for ids in world.quiesced().await {
+                assert_eq!(ids.into_iter().collect::<Vec<_>>(), ["plain"], "{point}={action}");
+            }
+        }
+    }
 }

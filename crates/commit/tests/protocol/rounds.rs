@@ -7,11 +7,12 @@ use async_trait::async_trait;
 use futures::future::join_all;
 use omnigraph_catalog::Snapshot;
 use omnigraph_commit::{
-    Attempt, Committer, FailPoints, OperationState, Prepared, WriteKind, WriteOutcome, WriteRequest, Writer,
+    Attempt, ChangeKind, ChangeSet, Committer, ConflictPolicy, FailPoints, OperationState, ReadSet, WriteOutcome,
+    WriteRequest, Writer, WriterPoints,
 };
 use omnigraph_storage::StoreCall;
 use omnigraph_testkit::{FaultHook, FaultPlan};
-use omnigraph_types::{BranchName, Effect, Failure, OperationId, Problem, Retry, TableId};
+use omnigraph_types::{BranchName, Effect, Failure, OperationId, Problem, ReadSetMember, Retry};
 use tokio::task::JoinHandle;
 use ulid::Ulid;
 
@@ -85,11 +86,27 @@ struct Outrun {
 
 #[async_trait]
 impl Writer for Outrun {
-    fn read_set(&self, base: &Snapshot) -> Vec<TableId> {
+    fn name(&self) -> WriterPoints {
+        self.inner.name()
+    }
+
+    fn kind(&self) -> ChangeKind {
+        self.inner.kind()
+    }
+
+    fn conflict_policy(&self) -> ConflictPolicy {
+        self.inner.conflict_policy()
+    }
+
+    fn captured(&self) -> Option<&Snapshot> {
+        self.inner.captured()
+    }
+
+    fn read_set(&self, base: &Snapshot) -> ReadSet {
         self.inner.read_set(base)
     }
 
-    async fn prepare(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<Prepared, Failure> {
+    async fn prepare(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<ChangeSet, Failure> {
         let prepared = self.inner.prepare(base, attempt).await?;
         let committer = self.committer.clone();
         let (store, id) = (self.inner.store.clone(), fresh());
@@ -198,15 +215,13 @@ async fn overwrite_whose_base_moved_gets_read_set_changed() {
     let (mine, other) = (world.process().await, world.process().await);
     let captured = mine.newest().await;
     committed(other.append(fresh(), "a", &TABLES[..1]).await.unwrap());
-    let overwrite = |table| {
-        let request = WriteRequest { kind: WriteKind::Overwrite, captured: Some(captured.clone()), ..request(fresh()) };
-        mine.committer.write(request, Box::new(Clear(table)))
-    };
+    let overwrite =
+        |table| mine.committer.write(request(fresh()), Box::new(Clear { table, captured: captured.clone() }));
     let failure = overwrite(TABLES[0]).await.unwrap_err();
     let Problem::ReadSetChanged { branch, member, expected, actual } = failure.problem else {
         panic!("{failure:?}");
     };
-    assert_eq!((branch, member.as_str()), (BranchName::Main, "table:A"));
+    assert_eq!((branch, member), (BranchName::Main, ReadSetMember::Table("A".to_owned())));
     assert_ne!(expected, actual);
     assert_eq!((failure.effect, failure.retry), (Effect::None, Retry::AfterReread));
     // A table that nobody touched is overwritten all the same.
@@ -224,7 +239,7 @@ async fn receipt_is_found_after_the_operation_left_the_window() {
         committed(process.append(fresh(), &format!("row-{n}"), &TABLES[..1]).await.unwrap());
     }
     let newest = process.newest().await;
-    assert!(newest.state().operations.len() <= 48);
+    assert!(newest.state().publications.len() <= 48);
     assert!(!newest.state().history.is_empty());
     let other = world.process().await;
     assert_eq!(replayed(other.append(operation, "first", &TABLES).await.unwrap()), first);

@@ -9,7 +9,7 @@ use omnigraph_testkit::{EVERY_STORE, FaultHook, FaultPlan};
 use omnigraph_types::{Effect, OperationId, Problem};
 
 use crate::branches::{create, delete, named, row};
-use crate::world::{Process, TABLES, World, fresh};
+use crate::world::{Process, TABLES, World, failing, fresh};
 
 /// Where things lie, as parts of paths.
 const INTENTS: &str = "__recovery";
@@ -190,7 +190,7 @@ async fn intent_that_cannot_be_read_fails_the_write_and_no_read() {
     for kind in EVERY_STORE {
         let stage = stage(kind).await;
         // Somebody holds the next version: a writer that died right after it armed.
-        let dying = FailPoints::parse("g/load.A.after=lose").unwrap();
+        let dying = failing("g/load.A.after=lose");
         let down = Arc::new(FaultHook::default());
         let hooks: Vec<Arc<dyn StoreHook>> = vec![down.clone()];
         let dead = stage.world.process_with(hooks, dying).await;
@@ -242,7 +242,7 @@ async fn disk_full_or_store_down_mid_load_leaves_nothing_visible() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn torn_graph_manifest_is_told_as_corrupt_and_no_write_goes_past_it() {
+async fn torn_graph_manifest_is_reported_as_corrupt_and_no_write_goes_past_it() {
     for kind in EVERY_STORE {
         let stage = stage(kind).await;
         stage.faults.tear(FaultPlan::next(StoreCall::PutIfAbsent, GRAPH_MANIFEST));

@@ -8,18 +8,35 @@ use std::time::Duration;
 use arrow::array::RecordBatch;
 use async_trait::async_trait;
 use bytes::Bytes;
-use omnigraph_catalog::{CommitKind, Graphs, NewGraph, NewTable, Snapshot, TableKind};
+use omnigraph_catalog::{Graphs, NewGraph, NewTable, Snapshot};
 use omnigraph_commit::{
-    Attempt, CommitOptions, Committer, FailPoints, OnConflict, Place, Prepared, Staged, TableChange, WriteKind,
-    WriteMode, WriteOutcome, WriteRequest, Writer,
+    Attempt, ChangeKind, ChangeSet, CommitOptions, Committer, ConflictPolicy, FailPoint, FailPoints, Place, ReadSet,
+    RowCounts, RowsChange, Staged, TableChange, WriteOutcome, WriteRequest, Writer, WriterPoints, fail_points,
 };
 use omnigraph_storage::{AfterVerdict, HookVerdict, Store, StoreCall, StoreHook, StoreKind, StoreReply};
 use omnigraph_testkit::{TempStore, ids_in, node_batch, node_schema, staged_rows};
-use omnigraph_types::{BranchName, Clock, Failure, GraphName, Limits, OperationId, SystemClock, TableId};
+use omnigraph_types::{
+    BranchName, Clock, CommitKind, Failure, GraphName, GraphVersion, Limits, OnConflict, OperationId, Phase,
+    SystemClock, TableId, TypeKind, WriteMode,
+};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 pub(crate) const TABLES: [TableId; 2] = [TableId(1), TableId(2)];
+
+/// The writer of every write here.
+pub(crate) const LOAD: WriterPoints = WriterPoints::of("load");
+
+/// All points: the writer's, and the protocol's own.
+pub(crate) fn points() -> Vec<FailPoint> {
+    let of_load = LOAD.points(&[Phase::Arm, Phase::Apply, Phase::Publish, Phase::Reply]);
+    of_load.chain(fail_points()).collect()
+}
+
+/// Actions at some points.
+pub(crate) fn failing(text: &str) -> FailPoints {
+    FailPoints::parse(text, &points()).expect("declared points")
+}
 
 /// SHA-256 of the two bytes `{}`.
 const EMPTY_OBJECT_SHA256: &str = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
@@ -126,7 +143,7 @@ impl World {
         let temp = TempStore::of_kind(kind, Vec::new()).await;
         let table = |id: TableId, type_name: &str| NewTable {
             id,
-            kind: TableKind::Node,
+            kind: TypeKind::Node,
             type_name: type_name.to_owned(),
             schema: node_schema(),
         };
@@ -195,6 +212,8 @@ impl World {
         let process = self.process().await;
         let newest = process.newest_on(branch).await;
         assert_eq!(newest.state().unsettled, Vec::new(), "I-6: unsettled rows");
+        let decided: Vec<GraphVersion> = newest.state().recoveries.iter().map(|row| row.version).collect();
+        assert!(decided.is_sorted_by(|a, b| a < b), "a version has at most one recovery: {decided:?}");
         let catalog = process.committer.catalog();
         let next = catalog.paths().intent(newest.branch_id(), newest.version().next());
         assert!(catalog.store().get(&next).await.unwrap().is_none(), "I-6: an intent is pending");
@@ -219,11 +238,27 @@ pub(crate) struct Append {
 
 #[async_trait]
 impl Writer for Append {
-    fn read_set(&self, _base: &Snapshot) -> Vec<TableId> {
-        self.rows.iter().map(|(table, _)| *table).collect()
+    fn name(&self) -> WriterPoints {
+        LOAD
     }
 
-    async fn prepare(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<Prepared, Failure> {
+    fn kind(&self) -> ChangeKind {
+        ChangeKind::Commit(CommitKind::Load)
+    }
+
+    fn conflict_policy(&self) -> ConflictPolicy {
+        ConflictPolicy::PrepareAgain
+    }
+
+    fn captured(&self) -> Option<&Snapshot> {
+        None
+    }
+
+    fn read_set(&self, _base: &Snapshot) -> ReadSet {
+        ReadSet::of_tables(self.rows.iter().map(|(table, _)| *table).collect())
+    }
+
+    async fn prepare(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<ChangeSet, Failure> {
         let mut changes = Vec::new();
         for (table, id) in &self.rows {
             let opened = base.open_table(*table).await.map_err(|error| error.failure())?;
@@ -237,32 +272,49 @@ impl Writer for Append {
             changes.push(TableChange {
                 table: *table,
                 staged: place.stage(change).await.map_err(|error| error.failure())?,
-                inserted: 1,
-                updated: 0,
-                deleted: 0,
-                rows_after: row.row_count + 1,
+                rows: RowsChange::Changed(RowCounts { inserted: 1, updated: 0, deleted: 0, after: row.row_count + 1 }),
             });
         }
-        Ok(Prepared { changes })
+        Ok(ChangeSet::of_tables(changes))
     }
 }
 
-/// Replaces one table by nothing.
-pub(crate) struct Clear(pub(crate) TableId);
+/// Replaces one table by nothing, as somebody decided who saw the version `captured`.
+pub(crate) struct Clear {
+    pub(crate) table: TableId,
+    pub(crate) captured: Snapshot,
+}
 
 #[async_trait]
 impl Writer for Clear {
-    fn read_set(&self, _base: &Snapshot) -> Vec<TableId> {
-        vec![self.0]
+    fn name(&self) -> WriterPoints {
+        LOAD
     }
 
-    async fn prepare(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<Prepared, Failure> {
-        let opened = base.open_table(self.0).await.map_err(|error| error.failure())?;
+    fn kind(&self) -> ChangeKind {
+        ChangeKind::Commit(CommitKind::Load)
+    }
+
+    fn conflict_policy(&self) -> ConflictPolicy {
+        ConflictPolicy::Refuse
+    }
+
+    fn captured(&self) -> Option<&Snapshot> {
+        Some(&self.captured)
+    }
+
+    fn read_set(&self, _base: &Snapshot) -> ReadSet {
+        ReadSet::of_tables(vec![self.table])
+    }
+
+    async fn prepare(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<ChangeSet, Failure> {
+        let opened = base.open_table(self.table).await.map_err(|error| error.failure())?;
         let change = opened.stage_overwrite(omnigraph_storage::StagedFiles::empty(), attempt.mark());
-        let staged = Staged::Effect { base: opened, change: Box::new(change) };
-        let deleted = base.table(self.0).expect("a table of the graph").row_count;
-        let change = TableChange { table: self.0, staged, inserted: 0, updated: 0, deleted, rows_after: 0 };
-        Ok(Prepared { changes: vec![change] })
+        let staged = Staged::effect(opened, change);
+        let deleted = base.table(self.table).expect("a table of the graph").row_count;
+        let counts = RowCounts { inserted: 0, updated: 0, deleted, after: 0 };
+        let change = TableChange { table: self.table, staged, rows: RowsChange::Changed(counts) };
+        Ok(ChangeSet::of_tables(vec![change]))
     }
 }
 
@@ -270,14 +322,11 @@ pub(crate) fn request(operation_id: OperationId) -> WriteRequest {
     WriteRequest {
         operation_id,
         digest: "digest".to_owned(),
-        kind: WriteKind::Append,
-        commit_kind: CommitKind::Load,
         actor: "test".to_owned(),
         branch: BranchName::Main,
         expected_head: None,
         on_conflict: OnConflict::ByKind,
         deadline: None,
-        captured: None,
         mode: WriteMode::Commit,
     }
 }

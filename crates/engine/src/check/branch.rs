@@ -1,25 +1,26 @@
-//! How one branch stands, as findings.
+//! The condition of one branch, as findings.
 
 use omnigraph_catalog::Chain;
 use omnigraph_commit::{
     BranchCondition, Damage, Decision, IntentCondition, Standing, TableCondition, inspect, repair_command,
 };
-use omnigraph_types::{BranchName, GraphName, Problem};
+use omnigraph_types::{BranchName, CheckFinding, CheckKind, GraphName};
 
-use super::{CheckFinding, CheckKind, Checker, Stopped};
-use crate::repair::found_transactions;
+use crate::check::checker::{Checker, Stopped};
+use crate::error::is_damaged;
+use crate::transactions::found_transactions;
 
 /// Milliseconds of a second.
 const SECOND_MS: u64 = 1_000;
 
 impl Checker {
-    /// Looks at one live branch.
+    /// Checks one live branch.
     pub(super) async fn branch(&mut self, chain: &Chain) -> Result<(), Stopped> {
         self.progress(format!("branch {}", chain.name), self.summary.branches, 0).await?;
         self.summary.branches += 1;
         let condition = match inspect(&self.catalog, chain).await {
             Ok(condition) => condition,
-            Err(failure) if matches!(failure.problem, Problem::Corrupt { .. } | Problem::StorageFormat { .. }) => {
+            Err(failure) if is_damaged(&failure) => {
                 return self.broken_branch(chain, failure.message).await;
             }
             Err(failure) => return Err(failure.into()),
@@ -28,16 +29,16 @@ impl Checker {
             Standing::Damaged { version, .. } => Some(table.pinned.tree_ref().at(version)),
             Standing::Level | Standing::Pending | Standing::Occupied(_) => None,
         });
-        self.told_versions.extend(damaged);
+        self.reported.extend(damaged);
         let now_ms = self.catalog.clock().wall_ms();
         for finding in findings(self.catalog.name(), &chain.name, &condition, now_ms) {
-            self.tell(finding).await?;
+            self.report(finding).await?;
         }
         Ok(())
     }
 
     async fn broken_branch(&mut self, chain: &Chain, message: String) -> Result<(), Stopped> {
-        self.tell(CheckFinding {
+        self.report(CheckFinding {
             kind: CheckKind::UnreadableVersion,
             branch: Some(chain.name.clone()),
             type_name: None,
@@ -48,7 +49,7 @@ impl Checker {
     }
 }
 
-/// What is to be told of a branch. Pure.
+/// The findings about a branch. Pure.
 fn findings(graph: &GraphName, branch: &BranchName, condition: &BranchCondition, now_ms: u64) -> Vec<CheckFinding> {
     let about = About { graph, branch };
     if condition.newest.state().retired.is_some() {
@@ -82,7 +83,14 @@ impl About<'_> {
             IntentCondition::Pending { operation_id, writer, actor, armed_ms, would } => {
                 let would = match would {
                     Decision::RollForward => "completed",
-                    _ => "undone",
+                    Decision::Abort
+                    | Decision::Finished
+                    | Decision::RolledBack
+                    | Decision::SettleTables
+                    | Decision::NeverUsed
+                    | Decision::Orphaned
+                    | Decision::Wait
+                    | Decision::Violation => "undone",
                 };
                 let age = now_ms.saturating_sub(*armed_ms) / SECOND_MS;
                 let message = format!(
@@ -91,6 +99,15 @@ impl About<'_> {
                 );
                 let next = "nothing: it ends, or the next write settles it".to_owned();
                 Some(self.finding(CheckKind::PendingWrite, None, message, next))
+            }
+            IntentCondition::Newer(newer) => {
+                let message = format!(
+                    "the intent of version {} ({}) is of a kind that only a newer server knows, so nothing can be written to \
+                     the branch here",
+                    newer.version, newer.what
+                );
+                let next = "upgrade this server".to_owned();
+                Some(self.finding(CheckKind::UnreadableIntent, None, message, next))
             }
             IntentCondition::Unreadable(found) => {
                 let message = format!(
@@ -121,6 +138,7 @@ impl About<'_> {
             (Standing::Pending, None) => {
                 let by = match intent {
                     IntentCondition::Pending { operation_id, .. } => format!("by operation {operation_id}"),
+                    IntentCondition::Newer(_) => "by a newer server".to_owned(),
                     IntentCondition::Absent | IntentCondition::Unreadable(_) => "by a restore of it".to_owned(),
                 };
                 let message = format!("the table is ahead of its pinned version {pinned}, {by}");
@@ -157,7 +175,9 @@ impl About<'_> {
                         "move the object {} out of the root, then writes to the table go on; other tables go on",
                         table.pinned.tree_ref().at(*version).manifest()
                     ),
-                    _ => "restore the files of the table from a backup; other tables go on".to_owned(),
+                    Damage::Missing | Damage::Unreadable | Damage::TooMany => {
+                        "restore the files of the table from a backup; other tables go on".to_owned()
+                    }
                 };
                 Some(self.finding(CheckKind::DamagedTable, Some(name), format!("version {version} {what}"), next))
             }

@@ -1,20 +1,17 @@
 //! Which files nothing names: counted by kind and age, never listed.
 //!
-//! What is accounted for are data files, table versions, files of branches' versions, intents, and whole trees that nothing names.
-//! Transactions, indexes and contracts are not. One table at a time; a set of 64-bit hashes stands for its files, so that two files of one
-//! hash would hide each other, once in some billions of files.
+//! Data files, table versions, files of branches' versions, intents, and whole trees are accounted for; transactions, indexes and contracts are
+//! not. One table at a time; a set of 64-bit hashes represents its files, so that two files of one hash would hide each other, once in some
+//! billions of files.
 
-use std::collections::hash_map::DefaultHasher;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::hash::{Hash, Hasher};
+use std::collections::{BTreeMap, HashMap};
 
 use futures::{StreamExt, TryStreamExt, stream};
-use omnigraph_catalog::Snapshot;
-use omnigraph_storage::{ObjectMeta, ObjectPath, Pin, StorageError, Table, TableFile, TreeFile, TreeRef};
-use omnigraph_types::{BranchId, TableId, TableVersion, TreeId};
+use omnigraph_storage::{ObjectMeta, Pin, StorageError, TableFile, TreeFile, TreeRef};
+use omnigraph_types::{CheckFinding, CheckKind, FileAge, TableVersion, UnnamedFiles, UnnamedKind};
 
-use super::history::is_state;
-use super::{CONCURRENCY, CheckFinding, CheckKind, Checker, FileAge, Stopped, UnnamedFiles, UnnamedKind};
+use crate::check::accounts::{Accounts, Named, hash};
+use crate::check::checker::{CONCURRENCY, Checker, Stopped};
 
 /// Most versions of one table that are opened to learn the files they name.
 const VERSIONS_OPENED_MAX: usize = 5_000;
@@ -24,72 +21,6 @@ const FILES_MAX: usize = 4_000_000;
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
 const WEEK_MS: i64 = 7 * DAY_MS;
-
-/// What all versions of all branches name.
-pub(super) struct Accounts {
-    tables: BTreeMap<TableId, Named>,
-    states: HashSet<u64>,
-    chains: HashSet<TreeId>,
-    newest: HashMap<BranchId, TableVersion>,
-    contracts: HashSet<String>,
-}
-
-/// What commits name of one table.
-struct Named {
-    type_name: String,
-    path: ObjectPath,
-    trees: HashMap<Option<TreeId>, BTreeSet<TableVersion>>,
-}
-
-impl Accounts {
-    pub(super) fn new(registry: &Snapshot) -> Self {
-        Self {
-            tables: BTreeMap::new(),
-            states: HashSet::new(),
-            chains: registry.state().branches.values().map(|row| row.chain).collect(),
-            newest: HashMap::new(),
-            contracts: HashSet::new(),
-        }
-    }
-
-    /// The newest version of a branch.
-    pub(super) fn published(&mut self, branch: BranchId, newest: Option<TableVersion>) {
-        self.newest.extend(newest.map(|newest| (branch, newest)));
-    }
-
-    /// What one version of a branch names.
-    pub(super) fn enter(&mut self, snapshot: &Snapshot, manifest: &Table) {
-        self.states.extend(manifest.named_files().map(|(path, _)| hash(&path)));
-        for row in snapshot.tables() {
-            let named = self.tables.entry(row.id).or_insert_with(|| Named {
-                type_name: row.type_name.clone(),
-                path: row.path.clone(),
-                trees: HashMap::new(),
-            });
-            named.trees.entry(row.tree).or_default().insert(row.version);
-        }
-    }
-
-    /// Whether a contract was not named before.
-    pub(super) fn is_first_use(&mut self, hash: &str) -> bool {
-        self.contracts.insert(hash.to_owned())
-    }
-}
-
-impl Named {
-    /// Whether a version is one that commits name, or the one that its tree began with.
-    fn names(&self, tree: Option<TreeId>, version: TableVersion) -> bool {
-        let Some(versions) = self.trees.get(&tree) else { return false };
-        let began_at = versions.first().filter(|_| tree.is_some());
-        versions.contains(&version) || began_at.is_some_and(|first| version.next() == *first)
-    }
-}
-
-fn hash(path: &ObjectPath) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    path.as_str().hash(&mut hasher);
-    hasher.finish()
-}
 
 /// Counts by kind and age.
 #[derive(Default)]
@@ -108,15 +39,15 @@ impl Counts {
         *bytes += meta.size;
     }
 
-    fn told(self) -> Vec<UnnamedFiles> {
-        let told = |((kind, age), (files, bytes))| UnnamedFiles { kind, age, files, bytes };
-        self.0.into_iter().map(told).collect()
+    fn listed(self) -> Vec<UnnamedFiles> {
+        let entry = |((kind, age), (files, bytes))| UnnamedFiles { kind, age, files, bytes };
+        self.0.into_iter().map(entry).collect()
     }
 }
 
 /// A file that a version names.
 struct NamedFile {
-    /// Its bytes, where the version tells them.
+    /// Its bytes, where the version records them.
     bytes: Option<u64>,
     seen: bool,
 }
@@ -134,7 +65,7 @@ impl Checker {
         }
         self.state_files(accounts, &mut counts, now_ms).await?;
         self.intents(accounts, &mut counts, now_ms).await?;
-        self.summary.unnamed = counts.told();
+        self.summary.unnamed = counts.listed();
         Ok(())
     }
 
@@ -172,7 +103,7 @@ impl Checker {
             _ => format!("missing: {missing}, of another size than they were written with: {resized}"),
         };
         let message = format!("data files that commits name, below {}, are {found}", named.path);
-        self.tell(CheckFinding {
+        self.report(CheckFinding {
             kind: CheckKind::MissingFiles,
             branch: None,
             type_name: Some(named.type_name.clone()),
@@ -212,7 +143,7 @@ impl Checker {
                     tracing::warn!(table = %named.type_name, %pin, %error, "check: a table version cannot be read");
                     self.lost_version(named, pin).await?;
                 }
-                // Its branch is told to lie in another root.
+                // The check of its branch reports that it was made in another root.
                 Err(StorageError::OtherRoot { .. }) => {
                     self.summary.not_accounted.push(named.type_name.clone());
                     return Ok(None);
@@ -229,10 +160,10 @@ impl Checker {
 
     async fn lost_version(&mut self, named: &Named, pin: Pin) -> Result<(), Stopped> {
         let version = pin.version;
-        if !self.told_versions.insert(pin) {
+        if !self.reported.insert(pin) {
             return Ok(());
         }
-        self.tell(CheckFinding {
+        self.report(CheckFinding {
             kind: CheckKind::DamagedTable,
             branch: None,
             type_name: Some(named.type_name.clone()),
@@ -257,7 +188,7 @@ impl Checker {
         Ok(())
     }
 
-    /// Intents of versions that are there: nobody reads them any more.
+    /// Intents of versions that are published: no program reads them any more.
     async fn intents(&mut self, accounts: &Accounts, counts: &mut Counts, now_ms: i64) -> Result<(), Stopped> {
         let store = self.catalog.store().clone();
         for (branch, newest) in &accounts.newest {
@@ -272,4 +203,9 @@ impl Checker {
         }
         Ok(())
     }
+}
+
+/// Whether a file holds rows of a branch's version.
+fn is_state(file: &TableFile) -> bool {
+    *file == TableFile::Data
 }

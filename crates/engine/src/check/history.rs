@@ -2,13 +2,14 @@
 
 use futures::{StreamExt, stream};
 use omnigraph_catalog::{CatalogError, Chain, Snapshot};
-use omnigraph_storage::{StorageError, TableFile, TreeRef};
-use omnigraph_types::{GraphVersion, TableVersion};
+use omnigraph_storage::{StorageError, TreeRef};
+use omnigraph_types::{CheckFinding, CheckKind, Failure, GraphVersion, TableVersion};
 
-use super::files::Accounts;
-use super::{CONCURRENCY, CheckFinding, CheckKind, Checker, Stopped, is_damaged};
+use crate::check::accounts::Accounts;
+use crate::check::checker::{CONCURRENCY, Checker, Stopped};
+use crate::error::is_damaged;
 
-/// Versions between two words of progress.
+/// Versions between two reports of progress.
 const PROGRESS_VERSIONS: u64 = 100;
 
 impl Checker {
@@ -44,15 +45,19 @@ impl Checker {
                     accounts.enter(&snapshot, &manifest);
                     self.contract(chain, &snapshot, accounts).await?;
                 }
-                Err(error) if is_damaged(&error) => {
-                    self.unreadable(chain, &format!("version {version}"), &error).await?;
-                }
-                // It was told once of the branch, and would be told of every version.
+                // The check of the branch reports it once; here every version would report it.
                 Err(CatalogError::Storage(StorageError::OtherRoot { .. })) => return Ok(()),
-                Err(error) => return Err(error.into()),
+                Err(error) => self.damaged_version(chain, version, error.failure()).await?,
             }
         }
         Ok(())
+    }
+
+    async fn damaged_version(&mut self, chain: &Chain, version: TableVersion, failure: Failure) -> Result<(), Stopped> {
+        match is_damaged(&failure) {
+            true => self.unreadable(chain, &format!("version {version}"), &failure).await,
+            false => Err(failure.into()),
+        }
     }
 
     /// A chain is without gaps, from the version that it began with.
@@ -64,7 +69,7 @@ impl Checker {
                     object: format!("version {missing} of branch {}", chain.name),
                     expected: "to be there".to_owned(),
                 };
-                self.unreadable(chain, &format!("version {missing}"), &absent).await?;
+                self.unreadable(chain, &format!("version {missing}"), &absent.failure()).await?;
             }
         }
         Ok(())
@@ -74,10 +79,10 @@ impl Checker {
         if !accounts.is_first_use(snapshot.schema_hash()) {
             return Ok(());
         }
-        match self.catalog.schema_contract(snapshot.schema_hash()).await {
+        match self.catalog.schema_contract(snapshot.schema_hash()).await.map_err(CatalogError::failure) {
             Ok(_) => Ok(()),
-            Err(error) if is_damaged(&error) => {
-                self.tell(CheckFinding {
+            Err(failure) if is_damaged(&failure) => {
+                self.report(CheckFinding {
                     kind: CheckKind::UnreadableContract,
                     branch: Some(chain.name.clone()),
                     type_name: None,
@@ -86,12 +91,7 @@ impl Checker {
                 })
                 .await
             }
-            Err(error) => Err(error.into()),
+            Err(failure) => Err(failure.into()),
         }
     }
-}
-
-/// Whether a file holds rows of a branch's version.
-pub(super) fn is_state(file: &TableFile) -> bool {
-    *file == TableFile::Data
 }

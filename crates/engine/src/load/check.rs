@@ -1,30 +1,31 @@
 //! Checks of single rows: nulls, finite numbers, calendar years, ranges, patterns, enum sets, list items, vectors.
 //!
-//! Every rule first asks one question of the whole column that clean data answers at the speed of memory; only a column that fails it
-//! is looked through row by row. Nulls are a stage of their own: where one is found, the other rules are not asked.
+//! Every rule first tests the whole column at the speed of memory; only a column that fails is searched row by row. Nulls are a stage of their own: where one is
+//! found, the other rules are not tested.
 
-use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, StringArray};
-use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Date32Type, Float32Type, Float64Type, Int32Type, Int64Type, TimestampMillisecondType,
-    UInt32Type, UInt64Type,
-};
+use arrow::array::{Array, ArrayRef, PrimitiveArray, StringArray};
+use arrow::datatypes::ArrowPrimitiveType;
+use omnigraph_columns::views::{Column, ListColumn, ScalarColumn, VectorColumn, text};
 use omnigraph_lang::date::{DAY_MAX, DAY_MIN, MILLISECOND_MAX, MILLISECOND_MIN};
 use omnigraph_lang::schema::{PropertyType, Range};
 use omnigraph_types::ConstraintKind;
 
 use crate::error::{EngineError, Result, list, quote};
 use crate::load::findings::{Findings, RowNumbers, Rule};
-use crate::schema::TypePlan;
+use crate::schema::{ColumnRange, TypePlan};
+
+/// Positions of items.
+type Places = std::ops::Range<usize>;
 
 /// One batch under check.
 pub(crate) struct Checked<'a> {
     /// Its type.
     pub(crate) plan: &'a TypePlan,
-    /// How many rows it has.
+    /// Its number of rows.
     pub(crate) row_count: usize,
     /// Their numbers.
     pub(crate) rows: &'a RowNumbers,
-    /// Ids where they are known already.
+    /// Ids as far as they are known before ids are computed.
     pub(crate) entities: Option<&'a StringArray>,
     /// Violations that one error lists.
     pub(crate) most: u64,
@@ -50,17 +51,16 @@ impl Checked<'_> {
         let first = self.plan.first_property();
         for (at, property) in self.plan.def.properties.iter().enumerate() {
             let column = first + at;
-            let array = &columns[column];
-            self.stored_values(&mut findings, column, array)?;
+            self.stored_values(&mut findings, column, Column::of(columns[column].as_ref())?)?;
             if let PropertyType::Enum(values) = &property.ty {
-                self.enum_values(&mut findings, column, array.as_string(), values);
+                self.enum_values(&mut findings, column, text(&columns[column])?, values);
             }
         }
         for range in &self.plan.ranges {
-            self.range(&mut findings, range.column, &columns[range.column], &range.range)?;
+            self.range(&mut findings, range, ScalarColumn::of(columns[range.column].as_ref())?)?;
         }
         for check in &self.plan.checks {
-            let array: &StringArray = columns[check.column].as_string();
+            let array = text(&columns[check.column])?;
             self.report_valid(&mut findings, check.column, ConstraintKind::Check, array, |row| {
                 let value = array.value(row);
                 let fails = !check.regex.is_match(value);
@@ -70,37 +70,48 @@ impl Checked<'_> {
         findings.into_result()
     }
 
-    /// What every value of a type must be, whatever the constraints: finite, within the calendar, items not null.
-    fn stored_values(&self, findings: &mut Findings, column: usize, array: &ArrayRef) -> Result<()> {
-        match array.data_type() {
-            DataType::Float32 => self.within::<Float32Type>(findings, column, array, f32::is_finite, "is not finite"),
-            DataType::Float64 => self.within::<Float64Type>(findings, column, array, f64::is_finite, "is not finite"),
-            DataType::Date32 => {
-                let legal = |days| (DAY_MIN..=DAY_MAX).contains(&days);
-                self.within::<Date32Type>(findings, column, array, legal, "days lie outside the years 0001 to 9999");
-            }
-            DataType::Timestamp(..) => {
-                let legal = |ms| (MILLISECOND_MIN..=MILLISECOND_MAX).contains(&ms);
-                let fault = "milliseconds lie outside the years 0001 to 9999";
-                self.within::<TimestampMillisecondType>(findings, column, array, legal, fault);
-            }
-            DataType::List(_) => self.list_items(findings, column, array)?,
-            DataType::FixedSizeList(..) => self.vectors(findings, column, array),
-            _ => {}
+    /// The rules of the type itself, whatever the constraints: finite numbers, years of the calendar, no null items.
+    fn stored_values(&self, findings: &mut Findings, at: usize, column: Column<'_>) -> Result<()> {
+        match column {
+            Column::Scalar(scalar) => self.scalars(findings, at, scalar),
+            Column::List(lists) => self.list_items(findings, at, lists),
+            Column::Vector(vectors) => self.vectors(findings, at, vectors),
+            Column::Blob(_) => return Err(EngineError::Defect("a table has a Blob column")),
         }
         Ok(())
+    }
+
+    fn scalars(&self, findings: &mut Findings, at: usize, column: ScalarColumn<'_>) {
+        match column {
+            ScalarColumn::F32(array) => self.within(findings, at, array, f32::is_finite, "is not finite"),
+            ScalarColumn::F64(array) => self.within(findings, at, array, f64::is_finite, "is not finite"),
+            ScalarColumn::Date(array) => {
+                self.within(findings, at, array, is_calendar_day, "days lie outside the years 0001 to 9999");
+            }
+            ScalarColumn::DateTime(array) => {
+                let fault = "milliseconds lie outside the years 0001 to 9999";
+                self.within(findings, at, array, is_calendar_instant, fault);
+            }
+            // Every value of these is legal.
+            ScalarColumn::String(_)
+            | ScalarColumn::Bool(_)
+            | ScalarColumn::I32(_)
+            | ScalarColumn::I64(_)
+            | ScalarColumn::U32(_)
+            | ScalarColumn::U64(_) => {}
+        }
     }
 
     fn within<T: ArrowPrimitiveType>(
         &self,
         findings: &mut Findings,
         column: usize,
-        array: &ArrayRef,
+        array: &PrimitiveArray<T>,
         legal: impl Fn(T::Native) -> bool + Copy,
         fault: &str,
     ) {
-        let array = array.as_primitive::<T>();
-        if all_values(array, legal) {
+        // Bytes under a null may be illegal: the rows decide then.
+        if array.values().iter().all(|&value| legal(value)) {
             return;
         }
         self.report_valid(findings, column, ConstraintKind::Range, array, |row| {
@@ -109,41 +120,32 @@ impl Checked<'_> {
         });
     }
 
-    fn list_items(&self, findings: &mut Findings, column: usize, array: &ArrayRef) -> Result<()> {
-        let lists = array.as_list::<i32>();
-        let items = lists.values();
-        let legal = legal_items(items)?;
-        if items.null_count() == 0 && (0..items.len()).all(&legal) {
-            return Ok(());
+    fn list_items(&self, findings: &mut Findings, at: usize, column: ListColumn<'_>) {
+        let (lists, items) = (column.array(), column.items());
+        let all = items.array();
+        if all.null_count() == 0 && illegal_item(items, 0..all.len()).is_none() {
+            return;
         }
-        let items_of = |row: usize| {
-            let (start, end) = (lists.value_offsets()[row], lists.value_offsets()[row + 1]);
-            usize::try_from(start).unwrap_or_default()..usize::try_from(end).unwrap_or_default()
-        };
-        self.report_valid(findings, column, ConstraintKind::Null, lists, |row| {
-            let null = items_of(row).find(|&item| items.is_null(item))?;
-            Some(format!("item {} of the list is null", null - items_of(row).start))
+        self.report_valid(findings, at, ConstraintKind::Null, lists, |row| {
+            let range = column.range(row);
+            let null = range.clone().find(|&item| all.is_null(item))?;
+            Some(format!("item {} of the list is null", null - range.start))
         });
-        self.report_valid(findings, column, ConstraintKind::Range, lists, |row| {
-            let wrong = items_of(row).find(|&item| items.is_valid(item) && !legal(item))?;
-            Some(format!(
-                "item {} of the list is not finite, or no day of the years 0001 to 9999",
-                wrong - items_of(row).start
-            ))
+        self.report_valid(findings, at, ConstraintKind::Range, lists, |row| {
+            let range = column.range(row);
+            let illegal = illegal_item(items, range.clone())?;
+            let item = illegal - range.start;
+            Some(format!("item {item} of the list is not finite, or no day of the years 0001 to 9999"))
         });
-        Ok(())
     }
 
-    fn vectors(&self, findings: &mut Findings, column: usize, array: &ArrayRef) {
-        let vectors = array.as_fixed_size_list();
-        let components = vectors.values().as_primitive::<Float32Type>();
+    fn vectors(&self, findings: &mut Findings, at: usize, column: VectorColumn<'_>) {
+        let components = column.components();
         if components.null_count() == 0 && components.values().iter().all(|number| number.is_finite()) {
             return;
         }
-        let length = usize::try_from(vectors.value_length()).unwrap_or_default();
-        self.report_valid(findings, column, ConstraintKind::Vector, vectors, |row| {
-            (0..length).find_map(|component| {
-                let at = row * length + component;
+        self.report_valid(findings, at, ConstraintKind::Vector, column.array(), |row| {
+            column.range(row).enumerate().find_map(|(component, at)| {
                 if components.is_null(at) {
                     return Some(format!("component {component} of the vector is null"));
                 }
@@ -161,19 +163,19 @@ impl Checked<'_> {
         });
     }
 
-    fn range(&self, findings: &mut Findings, column: usize, array: &ArrayRef, range: &Range) -> Result<()> {
-        match array.data_type() {
-            DataType::Int32 => self.in_range::<Int32Type>(findings, column, array, range, integer),
-            DataType::Int64 => self.in_range::<Int64Type>(findings, column, array, range, integer),
-            DataType::UInt32 => self.in_range::<UInt32Type>(findings, column, array, range, integer),
-            DataType::UInt64 => self.in_range::<UInt64Type>(findings, column, array, range, integer),
-            DataType::Float32 => {
-                self.in_range::<Float32Type>(findings, column, array, range, |range, value| {
-                    range.contains_f64(value.into())
-                });
+    fn range(&self, findings: &mut Findings, range: &ColumnRange, column: ScalarColumn<'_>) -> Result<()> {
+        match column {
+            ScalarColumn::I32(array) => self.in_range(findings, range, array, integer),
+            ScalarColumn::I64(array) => self.in_range(findings, range, array, integer),
+            ScalarColumn::U32(array) => self.in_range(findings, range, array, integer),
+            ScalarColumn::U64(array) => self.in_range(findings, range, array, integer),
+            ScalarColumn::F32(array) => {
+                self.in_range(findings, range, array, |range, value| range.contains_f64(value.into()));
             }
-            DataType::Float64 => self.in_range::<Float64Type>(findings, column, array, range, Range::contains_f64),
-            _ => return Err(EngineError::Defect("a range on a column that is not numeric")),
+            ScalarColumn::F64(array) => self.in_range(findings, range, array, Range::contains_f64),
+            ScalarColumn::String(_) | ScalarColumn::Bool(_) | ScalarColumn::Date(_) | ScalarColumn::DateTime(_) => {
+                return Err(EngineError::Defect("a range on a column that is not numeric"));
+            }
         }
         Ok(())
     }
@@ -181,24 +183,22 @@ impl Checked<'_> {
     fn in_range<T: ArrowPrimitiveType>(
         &self,
         findings: &mut Findings,
-        column: usize,
-        array: &ArrayRef,
-        range: &Range,
+        ColumnRange { column, range }: &ColumnRange,
+        array: &PrimitiveArray<T>,
         contains: impl Fn(&Range, T::Native) -> bool,
     ) {
-        let array = array.as_primitive::<T>();
         // The extremes decide for all others.
         let extremes = [arrow::compute::min(array), arrow::compute::max(array)];
         if extremes.into_iter().flatten().all(|value| contains(range, value)) {
             return;
         }
-        self.report_valid(findings, column, ConstraintKind::Range, array, |row| {
+        self.report_valid(findings, *column, ConstraintKind::Range, array, |row| {
             let value = array.value(row);
             (!contains(range, value)).then(|| format!("{value:?} is outside {range}"))
         });
     }
 
-    /// Asks every row; a text is the violation's message.
+    /// Tests every row; a text is the message of a violation.
     fn report(
         &self,
         findings: &mut Findings,
@@ -215,7 +215,7 @@ impl Checked<'_> {
         }
     }
 
-    /// Asks every row that is not null.
+    /// Tests every row that is not null.
     fn report_valid(
         &self,
         findings: &mut Findings,
@@ -236,32 +236,33 @@ fn integer<N: Into<i128>>(range: &Range, value: N) -> bool {
     range.contains_i128(value.into())
 }
 
-/// Whether every value is legal; what lies under a null may be reported as illegal and is looked at again by row.
-fn all_values<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, legal: impl Fn(T::Native) -> bool) -> bool {
-    array.values().iter().all(|&value| legal(value))
+fn is_calendar_day(days: i32) -> bool {
+    (DAY_MIN..=DAY_MAX).contains(&days)
 }
 
-/// Whether an item of a list is finite and within the calendar.
-fn legal_items(items: &ArrayRef) -> Result<Box<dyn Fn(usize) -> bool + '_>> {
-    Ok(match items.data_type() {
-        DataType::Float32 => {
-            let items = items.as_primitive::<Float32Type>();
-            Box::new(|at| items.value(at).is_finite())
-        }
-        DataType::Float64 => {
-            let items = items.as_primitive::<Float64Type>();
-            Box::new(|at| items.value(at).is_finite())
-        }
-        DataType::Date32 => {
-            let items = items.as_primitive::<Date32Type>();
-            Box::new(|at| (DAY_MIN..=DAY_MAX).contains(&items.value(at)))
-        }
-        DataType::Timestamp(..) => {
-            let items = items.as_primitive::<TimestampMillisecondType>();
-            Box::new(|at| (MILLISECOND_MIN..=MILLISECOND_MAX).contains(&items.value(at)))
-        }
-        DataType::Utf8 | DataType::Boolean => Box::new(|_| true),
-        ty if ty.is_integer() => Box::new(|_| true),
-        _ => return Err(EngineError::Defect("a list of a type that no table has")),
-    })
+fn is_calendar_instant(ms: i64) -> bool {
+    (MILLISECOND_MIN..=MILLISECOND_MAX).contains(&ms)
+}
+
+/// The first item that is not null, and not finite or outside of the calendar.
+fn illegal_item(items: ScalarColumn<'_>, places: Places) -> Option<usize> {
+    fn first<T: ArrowPrimitiveType>(
+        items: &PrimitiveArray<T>,
+        mut places: Places,
+        legal: impl Fn(T::Native) -> bool,
+    ) -> Option<usize> {
+        places.find(|&at| items.is_valid(at) && !legal(items.value(at)))
+    }
+    match items {
+        ScalarColumn::F32(items) => first(items, places, f32::is_finite),
+        ScalarColumn::F64(items) => first(items, places, f64::is_finite),
+        ScalarColumn::Date(items) => first(items, places, is_calendar_day),
+        ScalarColumn::DateTime(items) => first(items, places, is_calendar_instant),
+        ScalarColumn::String(_)
+        | ScalarColumn::Bool(_)
+        | ScalarColumn::I32(_)
+        | ScalarColumn::I64(_)
+        | ScalarColumn::U32(_)
+        | ScalarColumn::U64(_) => None,
+    }
 }

@@ -1,31 +1,32 @@
-//! How the columns of one stream become the columns of a table: decided once, before the data.
+//! The plan that turns the columns of one stream into the columns of a table, made once before the data arrives.
 
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray, new_null_array};
 use arrow::datatypes::SchemaRef;
+use omnigraph_columns::cast::{Cast, CastFault, plan as plan_cast};
+use omnigraph_columns::mapping::{ID, describe};
 use omnigraph_types::ConstraintKind;
 
 use crate::error::{EngineError, Result, list, quote};
-use crate::load::cast::{Cast, CastFault, describe, plan as plan_cast};
 use crate::load::findings::{Findings, RowNumbers, Rule};
-use crate::schema::{ID, TypePlan};
+use crate::schema::TypePlan;
 
-/// Where a column of the table comes from.
+/// The source of a column of the table.
 #[derive(Debug, Clone)]
 enum Source {
     /// A column of the stream.
     Column { index: usize, cast: Cast },
-    /// Nowhere: nulls, or for `id` computed or minted.
+    /// None: the column is null, and ids are computed or minted.
     Absent,
 }
 
-/// What a null in the column `id` of a keyed type means.
+/// The meaning of a null in the column `id` of a keyed type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AbsentIds {
-    /// A null: refused.
+    /// A null, which is refused.
     Refused,
-    /// That the row named none.
+    /// The row named no id.
     Computed,
 }
 
@@ -183,7 +184,7 @@ impl Mapped {
         self.sent_id.then(|| self.columns[ID].as_string())
     }
 
-    /// What a null in them means.
+    /// The meaning of a null among them.
     pub(crate) fn absent_ids(&self) -> AbsentIds {
         self.absent_ids
     }

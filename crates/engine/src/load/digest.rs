@@ -1,23 +1,19 @@
-//! The content digest of a load: what makes "the same request again" a fact and not a claim.
+//! The content digest of a load, which decides whether a request under a used operation id is the same request.
 //!
 //! It covers what the client sent, as the values that are stored: for every stream its type and, column by column, which rows are null
 //! and every other value. Ids that this program computes or mints are left out. It does not depend on how the rows were cut into batches.
-//! xxh3 is quick and spreads well; nobody gains by forging it, as the only one misled would be the forger under their own operation id.
+//! xxh3 is fast and has few collisions. A forged collision only misleads the client that forged it, under its own operation id.
 
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::{Array, ArrayRef};
 use arrow::buffer::NullBuffer;
-use arrow::datatypes::{
-    DataType, Date32Type, Float32Type, Float64Type, Int32Type, Int64Type, TimestampMillisecondType, UInt32Type,
-    UInt64Type,
-};
-use omnigraph_types::{BranchName, GraphId};
+use omnigraph_columns::views::{Column, ScalarColumn};
+use omnigraph_types::{BranchName, GraphId, LoadMode};
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{EngineError, Result};
-use crate::load::LoadMode;
 
-/// Bytes collected before they are hashed, for values that do not lie in memory as they are hashed.
+/// Bytes collected before they are hashed, for values whose layout in memory is not the hashed form.
 const SCRATCH_BYTES: usize = 4_096;
 
 /// The digest of one column of one stream.
@@ -87,46 +83,48 @@ impl ColumnDigest {
 
     /// Adds rows none of which is null.
     fn add_values(&mut self, array: &dyn Array) -> Result<()> {
-        match array.data_type() {
-            DataType::Utf8 => {
-                let array = array.as_string::<i32>();
-                self.add_lengths(array.offsets().windows(2).map(|pair| pair[1] - pair[0]));
-                let used = range(array.offsets());
-                self.values.update(&array.values()[used]);
+        match Column::of(array)? {
+            Column::Scalar(column) => self.add_scalars(column),
+            Column::List(column) => {
+                self.add_lengths(column.array().value_offsets());
+                let used = column.used();
+                self.add_items(&column.array().values().slice(used.start, used.len()))?;
             }
-            DataType::Boolean => {
-                let array = array.as_boolean();
-                self.add_scratch(array.values().iter().map(|flag| [u8::from(flag)]));
-            }
-            DataType::Int32 => self.values.update(array.as_primitive::<Int32Type>().values().inner()),
-            DataType::UInt32 => self.values.update(array.as_primitive::<UInt32Type>().values().inner()),
-            DataType::Int64 => self.values.update(array.as_primitive::<Int64Type>().values().inner()),
-            DataType::UInt64 => self.values.update(array.as_primitive::<UInt64Type>().values().inner()),
-            DataType::Float32 => self.values.update(array.as_primitive::<Float32Type>().values().inner()),
-            DataType::Float64 => self.values.update(array.as_primitive::<Float64Type>().values().inner()),
-            DataType::Date32 => self.values.update(array.as_primitive::<Date32Type>().values().inner()),
-            DataType::Timestamp(..) => {
-                self.values.update(array.as_primitive::<TimestampMillisecondType>().values().inner());
-            }
-            DataType::List(_) => {
-                let array = array.as_list::<i32>();
-                self.add_lengths(array.offsets().windows(2).map(|pair| pair[1] - pair[0]));
-                let used = range(array.offsets());
-                self.add_items(&array.values().slice(used.start, used.len()))?;
-            }
-            DataType::FixedSizeList(..) => self.add_items(array.as_fixed_size_list().values())?,
-            _ => return Err(EngineError::Defect("a digest of a column type that no table has")),
+            Column::Vector(column) => self.add_items(column.array().values())?,
+            Column::Blob(_) => return Err(EngineError::Defect("a table has a Blob column")),
         }
         Ok(())
+    }
+
+    fn add_scalars(&mut self, column: ScalarColumn<'_>) {
+        match column {
+            ScalarColumn::String(array) => {
+                let offsets = array.value_offsets();
+                self.add_lengths(offsets);
+                // Arrow's offsets are never negative.
+                let at = |offset: i32| usize::try_from(offset).unwrap_or_default();
+                self.values.update(&array.value_data()[at(offsets[0])..at(offsets[array.len()])]);
+            }
+            ScalarColumn::Bool(array) => self.add_scratch(array.values().iter().map(|flag| [u8::from(flag)])),
+            ScalarColumn::I32(array) => self.values.update(array.values().inner()),
+            ScalarColumn::U32(array) => self.values.update(array.values().inner()),
+            ScalarColumn::I64(array) => self.values.update(array.values().inner()),
+            ScalarColumn::U64(array) => self.values.update(array.values().inner()),
+            ScalarColumn::F32(array) => self.values.update(array.values().inner()),
+            ScalarColumn::F64(array) => self.values.update(array.values().inner()),
+            ScalarColumn::Date(array) => self.values.update(array.values().inner()),
+            ScalarColumn::DateTime(array) => self.values.update(array.values().inner()),
+        }
     }
 
     fn add_items(&mut self, items: &ArrayRef) -> Result<()> {
         self.items.get_or_insert_default().add(items.as_ref())
     }
 
-    fn add_lengths(&mut self, lengths: impl Iterator<Item = i32>) {
+    /// Adds the lengths of the values that offsets part.
+    fn add_lengths(&mut self, offsets: &[i32]) {
         let mut scratch = Vec::with_capacity(SCRATCH_BYTES + 4);
-        for length in lengths {
+        for length in offsets.windows(2).map(|pair| pair[1] - pair[0]) {
             scratch.extend_from_slice(&length.to_le_bytes());
             if scratch.len() >= SCRATCH_BYTES {
                 self.lengths.update(&scratch);
@@ -166,13 +164,6 @@ impl ColumnDigest {
     }
 }
 
-/// The bytes or items that offsets span.
-fn range(offsets: &[i32]) -> std::ops::Range<usize> {
-    // Arrow's offsets are never negative.
-    let at = |offset: Option<&i32>| offset.and_then(|offset| usize::try_from(*offset).ok()).unwrap_or_default();
-    at(offsets.first())..at(offsets.last())
-}
-
 /// What a load's digest covers besides its rows.
 pub(crate) struct DigestHead<'a> {
     pub(crate) graph: GraphId,
@@ -204,14 +195,14 @@ pub(crate) fn load_digest<'a>(head: DigestHead<'a>, streams: impl Iterator<Item 
     hex(&out.finalize())
 }
 
+/// Bytes in lower-case hexadecimal.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 fn text(out: &mut Sha256, text: &str) {
     out.update((text.len() as u64).to_le_bytes());
     out.update(text.as_bytes());
-}
-
-/// Lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

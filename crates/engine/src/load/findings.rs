@@ -1,4 +1,4 @@
-//! Violations collected up to a bound, and the numbers under which the client knows its rows.
+//! Violations collected up to a bound, and the client's numbers of its rows.
 
 use omnigraph_types::{ConstraintKind, Violation};
 
@@ -23,7 +23,7 @@ impl RowNumbers {
     }
 }
 
-/// Violations: the first ones, and how many in all.
+/// The first violations and their total.
 #[derive(Debug)]
 pub(crate) struct Findings {
     most: usize,
@@ -39,12 +39,12 @@ pub(crate) struct Rule<'a> {
 }
 
 impl Findings {
-    /// None yet; at most `most` are kept, and always one.
+    /// Empty findings that keep at most `most` violations, and at least one.
     pub(crate) fn new(most: u64) -> Self {
         Self { most: usize::try_from(most).unwrap_or(usize::MAX).max(1), first: Vec::new(), total: 0 }
     }
 
-    /// Counts one; it is described only if it is kept.
+    /// Counts a violation; `describe` is called only if it is kept.
     pub(crate) fn add(&mut self, rule: &Rule<'_>, describe: impl FnOnce() -> (Option<String>, Option<u64>, String)) {
         self.total += 1;
         if self.first.len() < self.most {
@@ -60,7 +60,7 @@ impl Findings {
         }
     }
 
-    /// States how many there are in all, those not described included.
+    /// Sets the total, which includes violations that were not described.
     pub(crate) fn set_total(&mut self, total: u64) {
         self.total = total.max(self.total);
     }
@@ -70,7 +70,7 @@ impl Findings {
         self.total == 0
     }
 
-    /// The error, if anything was found; in the order of source rows.
+    /// The error with the violations in the order of source rows, if there are any.
     pub(crate) fn into_result(mut self) -> Result<()> {
         if self.is_empty() {
             return Ok(());

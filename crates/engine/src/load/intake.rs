@@ -1,13 +1,15 @@
-//! What happens to the rows of a load between the client's batches and the data files: mapped, checked, given ids, digested, fingerprinted.
+//! The steps between a client's batch and its data file: map the columns, check the rows, assign ids, digest, fingerprint.
 //!
-//! Everything here is computation and local temporary files, so a batch can be worked on outside of the async threads. Nothing
-//! here grows with the load but the spill files.
+//! These steps compute and write local temporary files only, so they run outside of the async threads. Only the spill files grow with
+//! the load.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::datatypes::SchemaRef;
+use omnigraph_columns::mapping::{DST, ID, SRC};
+use omnigraph_columns::views::text;
 use omnigraph_lang::schema::Cardinality;
 use omnigraph_types::{Clock, Limits, TableId};
 
@@ -19,12 +21,12 @@ use crate::load::findings::RowNumbers;
 use crate::load::fingerprint::{Fingerprinter, RecentlySeen};
 use crate::load::ids::{Ids, Known, ids_of};
 use crate::load::spill::{SetId, SpillPool};
-use crate::schema::{DST, ID, SRC, TypePlan};
+use crate::schema::TypePlan;
 
 /// The fingerprint sets of one type.
 #[derive(Debug, Clone)]
 pub(crate) struct TypeSets {
-    /// Ids that somebody else may know: those not minted here. Tag: source row.
+    /// Ids that others may refer to: those not minted here. Tag: source row.
     pub(crate) ids: SetId,
     /// One per `@unique`, tuples without nulls. Tag: source row.
     pub(crate) uniques: Vec<SetId>,
@@ -64,7 +66,7 @@ struct StreamIntake {
     digests: Vec<ColumnDigest>,
 }
 
-/// A batch as its table takes it.
+/// A batch in the form of its table.
 #[derive(Debug)]
 pub(crate) struct TakenBatch {
     /// Its type.
@@ -73,7 +75,7 @@ pub(crate) struct TakenBatch {
     pub(crate) batch: RecordBatch,
 }
 
-/// The rows of a load on their way.
+/// The state of a load whose rows are arriving.
 #[derive(Debug)]
 pub(crate) struct Intake {
     clock: Arc<dyn Clock>,
@@ -84,7 +86,7 @@ pub(crate) struct Intake {
     streams: Vec<StreamIntake>,
 }
 
-/// What is left of an intake when its rows are in files.
+/// The rest of an intake after its rows were written to files.
 #[derive(Debug)]
 pub(crate) struct TakenRows {
     /// Makes the fingerprints of the sets.
@@ -102,7 +104,7 @@ impl Intake {
         Self { clock, limits, hasher, pool, types: BTreeMap::new(), streams: Vec::new() }
     }
 
-    /// Opens a stream of a type; the number names it.
+    /// Opens a stream of a type and returns its number.
     pub(crate) fn open(&mut self, plan: &Arc<TypePlan>, schema: &SchemaRef, absent: AbsentIds) -> Result<usize> {
         let columns = ColumnPlan::new(plan, schema, absent)?;
         let digests = vec![ColumnDigest::default(); plan.arrow.fields().len()];
@@ -149,14 +151,14 @@ impl Intake {
         load_digest(head, streams)
     }
 
-    /// Ends the intake. Types without rows are dropped: nothing happens to them.
+    /// Ends the intake. Types without rows are dropped: the load does not touch them.
     pub(crate) fn finish(self) -> TakenRows {
         let types = self.types.into_iter().filter(|(_, intake)| intake.rows > 0).collect();
         TakenRows { hasher: self.hasher, pool: self.pool, types }
     }
 }
 
-/// Ids as far as they are known before they are computed: for messages.
+/// Ids as far as they are known before ids are computed, for messages.
 fn entities(plan: &TypePlan, columns: &[ArrayRef], sent: Option<&StringArray>) -> Option<StringArray> {
     match plan.key.as_slice() {
         [column] => columns[*column].as_string_opt::<i32>().cloned(),
@@ -216,7 +218,7 @@ impl TypeIntake {
             }
         }
         let Some(ends) = self.sets.ends else { return Ok(()) };
-        let texts: &StringArray = batch.column(SRC).as_string();
+        let texts = text(batch.column(SRC))?;
         for row in 0..texts.len() {
             let fingerprint = hasher.text(texts.value(row));
             if let Some(counted) = ends.counted {
@@ -226,7 +228,7 @@ impl TypeIntake {
                 pool.set_mut(ends.src).push(fingerprint, rows.of(row));
             }
         }
-        let texts: &StringArray = batch.column(DST).as_string();
+        let texts = text(batch.column(DST))?;
         for row in 0..texts.len() {
             let fingerprint = hasher.text(texts.value(row));
             if self.recent_dst.is_news(fingerprint) {

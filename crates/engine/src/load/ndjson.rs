@@ -6,16 +6,12 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use arrow::array::{
-    ArrayRef, BooleanBuilder, FixedSizeListArray, Float32Array, ListArray, PrimitiveBuilder, RecordBatch, StringBuilder,
-};
-use arrow::buffer::{NullBuffer, OffsetBuffer};
-use arrow::datatypes::{
-    DataType, Date32Type, Field, FieldRef, Float32Type, Float64Type, Int32Type, Int64Type, Schema as ArrowSchema,
-    TimestampMillisecondType, UInt32Type, UInt64Type,
-};
-use arrow::error::ArrowError;
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Field, FieldRef, Schema as ArrowSchema};
+use omnigraph_columns::mapping::ID;
+use omnigraph_columns::values::ColumnBuilder;
 use omnigraph_lang::ndjson::{Envelope, LineLimits, is_blank, parse_line, strip_byte_order_mark};
+use omnigraph_lang::schema::{PropertyType, Scalar};
 use omnigraph_lang::value::Value;
 use omnigraph_types::{Limits, TableId};
 
@@ -23,7 +19,7 @@ use crate::error::{EngineError, Result};
 use crate::load::columns::AbsentIds;
 use crate::load::findings::RowNumbers;
 use crate::load::intake::{Intake, TakenBatch};
-use crate::schema::{GraphSchema, ID, TypePlan};
+use crate::schema::{GraphSchema, TypePlan};
 
 /// Rows of one type that make a batch.
 const BATCH_ROWS: usize = 8_192;
@@ -143,8 +139,10 @@ impl NdjsonReader {
 
 impl TypeRows {
     fn open(plan: &Arc<TypePlan>, intake: &mut Intake) -> Result<Self> {
-        let columns = plan.arrow.fields().iter().map(|field| ColumnBuilder::new(field.data_type()));
-        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let text = PropertyType::Scalar(Scalar::String);
+        let fixed = std::iter::repeat_n(&text, plan.first_property());
+        let properties = plan.def.properties.iter().map(|property| &property.ty);
+        let columns = fixed.chain(properties).map(ColumnBuilder::new).collect();
         let stream = intake.open(plan, &sent_schema(plan), AbsentIds::Computed)?;
         Ok(Self { stream, plan: plan.clone(), lines: Vec::new(), columns })
     }
@@ -168,11 +166,9 @@ impl TypeRows {
         if self.lines.is_empty() {
             return Ok(());
         }
-        let arrow = |source| EngineError::Arrow { action: "build a batch", source };
-        let fields = self.plan.arrow.fields().iter();
-        let arrays = self.columns.iter_mut().zip(fields).map(|(column, field)| column.finish(field.data_type()));
-        let arrays = arrays.collect::<Result<Vec<_>, _>>().map_err(arrow)?;
-        let batch = RecordBatch::try_new(sent_schema(&self.plan), arrays).map_err(arrow)?;
+        let arrays = self.columns.iter_mut().map(ColumnBuilder::finish).collect::<Result<Vec<_>, _>>()?;
+        let batch = RecordBatch::try_new(sent_schema(&self.plan), arrays)
+            .map_err(|source| EngineError::Arrow { action: "build a batch", source })?;
         let rows = RowNumbers::Listed(std::mem::take(&mut self.lines));
         out.push(intake.take(self.stream, &batch, &rows)?);
         Ok(())
@@ -186,126 +182,4 @@ fn sent_schema(plan: &TypePlan) -> Arc<ArrowSchema> {
         _ => field.clone(),
     };
     Arc::new(ArrowSchema::new(plan.arrow.fields().iter().enumerate().map(nullable).collect::<Vec<_>>()))
-}
-
-/// Collects the values of one column.
-#[derive(Debug)]
-enum ColumnBuilder {
-    Text(StringBuilder),
-    Bool(BooleanBuilder),
-    I32(PrimitiveBuilder<Int32Type>),
-    I64(PrimitiveBuilder<Int64Type>),
-    U32(PrimitiveBuilder<UInt32Type>),
-    U64(PrimitiveBuilder<UInt64Type>),
-    F32(PrimitiveBuilder<Float32Type>),
-    F64(PrimitiveBuilder<Float64Type>),
-    Date(PrimitiveBuilder<Date32Type>),
-    DateTime(PrimitiveBuilder<TimestampMillisecondType>),
-    List { lengths: Vec<usize>, valid: Vec<bool>, items: Box<ColumnBuilder> },
-    Vector { length: usize, valid: Vec<bool>, numbers: Vec<f32> },
-}
-
-impl ColumnBuilder {
-    fn new(ty: &DataType) -> Result<Self> {
-        Ok(match ty {
-            DataType::Utf8 => Self::Text(StringBuilder::new()),
-            DataType::Boolean => Self::Bool(BooleanBuilder::new()),
-            DataType::Int32 => Self::I32(PrimitiveBuilder::new()),
-            DataType::Int64 => Self::I64(PrimitiveBuilder::new()),
-            DataType::UInt32 => Self::U32(PrimitiveBuilder::new()),
-            DataType::UInt64 => Self::U64(PrimitiveBuilder::new()),
-            DataType::Float32 => Self::F32(PrimitiveBuilder::new()),
-            DataType::Float64 => Self::F64(PrimitiveBuilder::new()),
-            DataType::Date32 => Self::Date(PrimitiveBuilder::new()),
-            DataType::Timestamp(_, zone) => Self::DateTime(PrimitiveBuilder::new().with_timezone_opt(zone.clone())),
-            DataType::List(item) => {
-                Self::List { lengths: Vec::new(), valid: Vec::new(), items: Box::new(Self::new(item.data_type())?) }
-            }
-            DataType::FixedSizeList(_, length) => {
-                let length = usize::try_from(*length).unwrap_or_default();
-                Self::Vector { length, valid: Vec::new(), numbers: Vec::new() }
-            }
-            _ => return Err(EngineError::Defect("a column type that no table has")),
-        })
-    }
-
-    fn push(&mut self, value: Value) -> Result<()> {
-        match (self, value) {
-            (Self::Text(builder), Value::String(text)) => builder.append_value(text),
-            (Self::Text(builder), Value::Null) => builder.append_null(),
-            (Self::Bool(builder), Value::Bool(flag)) => builder.append_value(flag),
-            (Self::Bool(builder), Value::Null) => builder.append_null(),
-            (Self::I32(builder), Value::I32(number)) => builder.append_value(number),
-            (Self::I32(builder), Value::Null) => builder.append_null(),
-            (Self::I64(builder), Value::I64(number)) => builder.append_value(number),
-            (Self::I64(builder), Value::Null) => builder.append_null(),
-            (Self::U32(builder), Value::U32(number)) => builder.append_value(number),
-            (Self::U32(builder), Value::Null) => builder.append_null(),
-            (Self::U64(builder), Value::U64(number)) => builder.append_value(number),
-            (Self::U64(builder), Value::Null) => builder.append_null(),
-            (Self::F32(builder), Value::F32(number)) => builder.append_value(number),
-            (Self::F32(builder), Value::Null) => builder.append_null(),
-            (Self::F64(builder), Value::F64(number)) => builder.append_value(number),
-            (Self::F64(builder), Value::Null) => builder.append_null(),
-            (Self::Date(builder), Value::Date(days)) => builder.append_value(days),
-            (Self::Date(builder), Value::Null) => builder.append_null(),
-            (Self::DateTime(builder), Value::DateTime(ms)) => builder.append_value(ms),
-            (Self::DateTime(builder), Value::Null) => builder.append_null(),
-            (Self::List { lengths, valid, items }, Value::List(values)) => {
-                lengths.push(values.len());
-                valid.push(true);
-                return values.into_iter().try_for_each(|value| items.push(value));
-            }
-            (Self::List { lengths, valid, .. }, Value::Null) => {
-                lengths.push(0);
-                valid.push(false);
-            }
-            (Self::Vector { length, valid, numbers }, Value::Vector(values)) if values.len() == *length => {
-                valid.push(true);
-                numbers.extend(values);
-            }
-            (Self::Vector { length, valid, numbers }, Value::Null) => {
-                valid.push(false);
-                numbers.resize(numbers.len() + *length, 0.0);
-            }
-            _ => return Err(EngineError::Defect("a value of another type than its column")),
-        }
-        Ok(())
-    }
-
-    /// The column, and an empty builder afterwards.
-    fn finish(&mut self, ty: &DataType) -> Result<ArrayRef, ArrowError> {
-        Ok(match self {
-            Self::Text(builder) => Arc::new(builder.finish()),
-            Self::Bool(builder) => Arc::new(builder.finish()),
-            Self::I32(builder) => Arc::new(builder.finish()),
-            Self::I64(builder) => Arc::new(builder.finish()),
-            Self::U32(builder) => Arc::new(builder.finish()),
-            Self::U64(builder) => Arc::new(builder.finish()),
-            Self::F32(builder) => Arc::new(builder.finish()),
-            Self::F64(builder) => Arc::new(builder.finish()),
-            Self::Date(builder) => Arc::new(builder.finish()),
-            Self::DateTime(builder) => Arc::new(builder.finish()),
-            Self::List { lengths, valid, items } => {
-                let field = item_field(ty)?;
-                let offsets = OffsetBuffer::from_lengths(std::mem::take(lengths));
-                let nulls = NullBuffer::from(std::mem::take(valid));
-                let items = items.finish(field.data_type())?;
-                Arc::new(ListArray::try_new(field, offsets, items, Some(nulls))?)
-            }
-            Self::Vector { length, valid, numbers } => {
-                let numbers = Arc::new(Float32Array::from(std::mem::take(numbers)));
-                let nulls = NullBuffer::from(std::mem::take(valid));
-                let length = i32::try_from(*length).unwrap_or_default();
-                Arc::new(FixedSizeListArray::try_new(item_field(ty)?, length, numbers, Some(nulls))?)
-            }
-        })
-    }
-}
-
-fn item_field(ty: &DataType) -> Result<FieldRef, ArrowError> {
-    match ty {
-        DataType::List(field) | DataType::FixedSizeList(field, _) => Ok(field.clone()),
-        other => Err(ArrowError::SchemaError(format!("{other} has no items"))),
-    }
 }

@@ -1,11 +1,11 @@
 //! Sets of fingerprints that do not fit in memory: partitioned by their first bits, spilled to unnamed temporary files.
 //!
-//! Why: to compare the ids of two sets of any size, only equal fingerprints must meet, and those are in the same partition of both. A
-//! pool owns all sets of one load, so one budget bounds them together and the largest set gives way first. Reading goes slice by slice,
-//! where a slice is some partitions, or a part of one, with a bounded number of records.
+//! Why: a comparison of two sets needs to pair equal fingerprints only, and these are in the same partition of both. A pool owns all
+//! sets of one load, so one budget bounds them together and the largest set is spilled first. Sets are read slice by slice; a
+//! slice is some partitions, or a part of one, with a bounded number of records.
 //!
-//! Buffers are made of blocks that the sets of a pool share and that are given back to nobody else before the pool goes: memory taken and
-//! freed in turn would scatter over the allocator's arenas, and grow with the length of a load.
+//! Buffers are blocks that the sets of a pool share and that are freed only with the pool: allocating and freeing them in turn would
+//! fragment the allocator's arenas, which would grow with the length of a load.
 //!
 //! Invariants: records of one set come back slice by slice in the order they were pushed; the pool's blocks are worth at most its budget
 //! once `relieve` returned; dropping the pool frees memory and disk.
@@ -21,7 +21,7 @@ use crate::error::{EngineError, Result};
 
 /// Partitions of a set.
 const PARTITIONS: usize = 64;
-/// Bits of a fingerprint that name its partition.
+/// Bits of a fingerprint that select its partition.
 const PARTITION_BITS: u32 = PARTITIONS.trailing_zeros();
 /// Bytes of one record: 16 of the fingerprint, 8 of the tag.
 const RECORD_BYTES: usize = 24;
@@ -29,21 +29,21 @@ const RECORD_BYTES: usize = 24;
 const BLOCK_BYTES: usize = RECORD_BYTES * 512;
 /// Bytes read from a spill file at once.
 const READ_BYTES: usize = RECORD_BYTES * 8_192;
-/// Bytes that a map's entry of one record is reckoned to take while a slice is worked on.
+/// Estimated bytes of a map's entry for one record while a slice is processed.
 const ENTRY_BYTES: u64 = 96;
-/// Threads that work on slices at once.
+/// Threads that process slices at once.
 const THREADS_MAX: usize = 8;
-/// Records below which slices are worked on without threads.
+/// Records below which slices are processed without threads.
 const THREADED_RECORDS_MIN: u64 = 65_536;
-/// Most passes over one partition: bits beyond the partition's own that tell slices of it apart.
+/// Most passes over one partition, as bits beyond the partition's own that select a slice of it.
 const PASS_BITS_MAX: u32 = 16;
 
-/// One fingerprint with what its owner knows of it, such as its source row.
+/// One fingerprint with a number of its owner, such as its source row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record {
     /// The fingerprint.
     pub(crate) fingerprint: u128,
-    /// The owner's own.
+    /// The owner's number.
     pub(crate) tag: u64,
 }
 
@@ -238,12 +238,12 @@ pub(crate) struct Slice {
 
 impl Slice {
     fn holds(&self, fingerprint: u128) -> bool {
-        // The bits below the partition's own tell the passes apart.
+        // The bits below the partition's own select the pass.
         self.pass_bits == 0 || (fingerprint << PARTITION_BITS) >> (128 - self.pass_bits) == self.pass
     }
 }
 
-/// Names a set of a pool.
+/// Identifies a set of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct SetId(usize);
 

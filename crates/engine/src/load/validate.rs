@@ -1,9 +1,9 @@
 //! Validation of a whole load against the version that its commit will be based on: stages 4 to 7 of the language's order.
 //!
-//! Everything is a comparison of fingerprint sets. Committed rows come in by a filtered look-up where the load is small, else by one scan of
-//! the columns compared; they are kept only if a filter over the load's own fingerprints lets them through.
+//! Every check compares sets of fingerprints. Committed rows are read by a filtered look-up where the load is small, else by one scan of the
+//! columns compared; a row is kept only if it passes a filter over the load's own fingerprints.
 //!
-//! A check that passed is not repeated on a newer version unless a table that it read has other rows there.
+//! A check that passed is repeated on a newer version only if the rows of the table that it read have changed.
 //! Invariant: when `validate` returns, every rule holds on `base` with the load's rows applied (I-5).
 
 mod cardinality;
@@ -18,10 +18,9 @@ use std::sync::Arc;
 
 use omnigraph_catalog::Snapshot;
 use omnigraph_storage::{StagedFiles, Table};
-use omnigraph_types::{GraphVersion, Limits, TableId};
+use omnigraph_types::{CommitId, Limits, LoadMode, TableId};
 
 use crate::error::{EngineError, Result};
-use crate::load::LoadMode;
 use crate::load::fingerprint::Fingerprinter;
 use crate::load::intake::TypeSets;
 use crate::load::spill::{SetId, SpillPool};
@@ -45,7 +44,10 @@ pub(crate) struct StagedType {
     pub(crate) files: StagedFiles,
 }
 
-/// One check, for remembering that it passed.
+/// The table that a check reads, if any, with the commit that last changed its rows.
+type Content = Option<(TableId, CommitId)>;
+
+/// One check. Its argument is the only table whose committed rows it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Check {
     Duplicates,
@@ -57,15 +59,26 @@ enum Check {
     Cardinality(TableId),
 }
 
+impl Check {
+    fn reads(self) -> Option<TableId> {
+        match self {
+            Self::Duplicates | Self::LocalUniques => None,
+            Self::Keys(id) | Self::Uniques(id) | Self::Endpoints(id) | Self::KeptEdges(id) | Self::Cardinality(id) => {
+                Some(id)
+            }
+        }
+    }
+}
+
 /// A check that must be made, and the rows that it reads.
 #[must_use]
 #[derive(Debug)]
 struct Due {
     check: Check,
-    read: Vec<(TableId, GraphVersion)>,
+    read: Content,
 }
 
-/// A load's rows, and what is known of them.
+/// A load's rows, and the checks that they passed.
 #[derive(Debug)]
 pub(crate) struct Validator {
     pub(crate) schema: Arc<GraphSchema>,
@@ -76,10 +89,10 @@ pub(crate) struct Validator {
     pub(crate) types: BTreeMap<TableId, StagedType>,
     /// In mode merge: per type, how many of its ids are committed.
     pub(crate) replaced: BTreeMap<TableId, u64>,
-    passed: HashMap<Check, Vec<(TableId, GraphVersion)>>,
+    passed: HashMap<Check, Content>,
 }
 
-/// What a validator is made of.
+/// The parts of a new validator.
 pub(crate) struct ValidatorParts {
     pub(crate) schema: Arc<GraphSchema>,
     pub(crate) mode: LoadMode,
@@ -89,7 +102,7 @@ pub(crate) struct ValidatorParts {
     pub(crate) types: BTreeMap<TableId, StagedType>,
 }
 
-/// The tables of one version, opened as they are asked for.
+/// The tables of one version, opened on first use.
 #[derive(Debug)]
 pub(crate) struct Tables<'a> {
     base: &'a Snapshot,
@@ -142,69 +155,62 @@ impl Validator {
         tables
     }
 
-    /// Checks everything that does not hold already.
+    /// Checks everything that is not known to hold.
     pub(crate) async fn validate(&mut self, tables: &mut Tables<'_>) -> Result<()> {
-        let loaded: Vec<TableId> = self.types.keys().copied().collect();
-        if let Some(due) = self.due(Check::Duplicates, &[], tables)? {
-            self.duplicate_ids(tables).await?;
-            self.pass(due);
-        }
-        for &id in &loaded {
-            if let Some(due) = self.due(Check::Keys(id), &[id], tables)? {
-                self.committed_ids(id, tables).await?;
-                self.pass(due);
-            }
-        }
-        if let Some(due) = self.due(Check::LocalUniques, &[], tables)? {
-            self.duplicate_tuples(tables).await?;
-            self.pass(due);
-        }
-        for &id in &loaded {
-            if let Some(due) = self.due(Check::Uniques(id), &[id], tables)? {
-                self.committed_tuples(id, tables).await?;
-                self.pass(due);
-            }
-        }
-        let nodes: Vec<TableId> = self.schema.schema.node_types().map(|def| def.id).collect();
-        for node in nodes {
-            if let Some(due) = self.due(Check::Endpoints(node), &[node], tables)? {
-                self.added_edges(node, tables).await?;
-                self.pass(due);
-            }
-        }
-        for edge in self.kept_edge_types() {
-            if let Some(due) = self.due(Check::KeptEdges(edge), &[edge], tables)? {
-                self.kept_edges(edge, tables).await?;
-                self.pass(due);
-            }
-        }
-        for &id in &loaded {
-            if let Some(due) = self.due(Check::Cardinality(id), &[id], tables)? {
-                self.cardinality(id, tables).await?;
+        for check in self.checks() {
+            if let Some(due) = self.due(check, tables)? {
+                self.run(check, tables).await?;
                 self.pass(due);
             }
         }
         Ok(())
     }
 
-    /// A check that must be made on this version.
-    fn due(&self, check: Check, read: &[TableId], tables: &Tables<'_>) -> Result<Option<Due>> {
-        let version = |id: &TableId| {
-            let row = tables.base.table(*id).ok_or(EngineError::Defect("a type of the schema has no table"))?;
-            Ok((*id, row.content_version))
+    /// Every check of the load, in the order of the stages.
+    fn checks(&self) -> Vec<Check> {
+        let loaded = || self.types.keys().copied();
+        let mut checks = vec![Check::Duplicates];
+        checks.extend(loaded().map(Check::Keys));
+        checks.push(Check::LocalUniques);
+        checks.extend(loaded().map(Check::Uniques));
+        checks.extend(self.schema.schema.node_types().map(|def| Check::Endpoints(def.id)));
+        checks.extend(self.kept_edge_types().into_iter().map(Check::KeptEdges));
+        checks.extend(loaded().map(Check::Cardinality));
+        checks
+    }
+
+    async fn run(&mut self, check: Check, tables: &mut Tables<'_>) -> Result<()> {
+        match check {
+            Check::Duplicates => self.duplicate_ids(tables).await,
+            Check::Keys(id) => self.committed_ids(id, tables).await,
+            Check::LocalUniques => self.duplicate_tuples(tables).await,
+            Check::Uniques(id) => self.committed_tuples(id, tables).await,
+            Check::Endpoints(node) => self.added_edges(node, tables).await,
+            Check::KeptEdges(edge) => self.kept_edges(edge, tables).await,
+            Check::Cardinality(id) => self.cardinality(id, tables).await,
+        }
+    }
+
+    /// The check with the rows that it reads on this version, unless it passed on the same rows.
+    fn due(&self, check: Check, tables: &Tables<'_>) -> Result<Option<Due>> {
+        let read = match check.reads() {
+            None => None,
+            Some(id) => {
+                let row = tables.base.table(id).ok_or(EngineError::Defect("a type of the schema has no table"))?;
+                Some((id, row.content_commit))
+            }
         };
-        let read = read.iter().map(version).collect::<Result<Vec<_>>>()?;
         let is_due = self.passed.get(&check) != Some(&read);
         Ok(is_due.then_some(Due { check, read }))
     }
 
-    /// Remembers a check that was made and found nothing. One that failed must stay due: a load that failed on a version which was only
-    /// presumed newest is validated again on the newest one.
+    /// Records that a check passed. A check that failed stays due: a load that failed on a version which was only presumed newest is
+    /// validated again on the newest one.
     fn pass(&mut self, due: Due) {
         self.passed.insert(due.check, due.read);
     }
 
-    /// Edge types that stay as they are while a node type that they touch is replaced.
+    /// Edge types without rows in the load, one of whose node types is replaced.
     fn kept_edge_types(&self) -> Vec<TableId> {
         if self.mode != LoadMode::Overwrite {
             return Vec::new();

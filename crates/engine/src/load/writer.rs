@@ -1,79 +1,83 @@
-//! A load as the write protocol sees it: what it reads, and what it stages on each version it is tried on.
+//! A load as a writer of the write protocol: its read set, and the change set that it stages on each version that it is tried on.
 
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use omnigraph_catalog::{Snapshot, TableRow};
-use omnigraph_commit::{Attempt, Place, Prepared, TableChange, Writer};
+use omnigraph_commit::{
+    Attempt, ChangeKind, ChangeSet, ConflictPolicy, Place, ReadSet, RowCounts, RowsChange, TableChange, Writer,
+    WriterPoints,
+};
 use omnigraph_storage::{ScanOrder, ScanRequest, Store, Table};
-use omnigraph_types::{BranchId, Failure, TableId};
+use omnigraph_types::{CommitKind, Failure, LoadMode, ReadSetMember, TableId, TypeCounts};
 
 use crate::error::{EngineError, Result};
-use crate::graph::{TypeCounts, type_kind};
-use crate::load::LoadMode;
+use crate::load::points::LOAD;
 use crate::load::validate::{StagedType, Tables, Validator};
 
-/// The column that names rows.
+/// The column that identifies rows.
 const KEY_COLUMN: &str = "id";
 
-/// What a load did, or would have done.
+/// Rows that a load changed, or would have changed.
 pub(crate) type CountsSlot = Arc<Mutex<Vec<TypeCounts>>>;
 
 /// Validates and stages one load.
 #[derive(Debug)]
 pub(crate) struct LoadWriter {
     store: Store,
-    branch_id: BranchId,
+    begun_on: Snapshot,
     validator: Validator,
     counts: CountsSlot,
 }
 
 impl LoadWriter {
-    /// A writer of staged rows. `counts` is told what the last preparation would do.
-    pub(crate) fn new(store: Store, branch_id: BranchId, validator: Validator, counts: CountsSlot) -> Self {
-        Self { store, branch_id, validator, counts }
+    /// A writer of rows that were staged from the version `begun_on` on. `counts` receives what the last preparation would do.
+    pub(crate) fn new(store: Store, begun_on: Snapshot, validator: Validator, counts: CountsSlot) -> Self {
+        Self { store, begun_on, validator, counts }
     }
 
-    async fn prepare_on(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<Prepared> {
+    async fn prepare_on(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<ChangeSet> {
         self.check_base(base)?;
         let mut tables = Tables::new(base);
         for (id, staged) in &self.validator.types {
             if !tables.get(*id).await?.takes(&staged.files) {
                 let (here, there) = ("files of another branch".to_owned(), "its own tree".to_owned());
-                return Err(moved(base, format!("table:{}", row_of(base, *id)?.type_name), here, there));
+                return Err(moved(base, ReadSetMember::Table(row_of(base, *id)?.type_name.clone()), here, there));
             }
         }
         self.validator.validate(&mut tables).await?;
-        let mut prepared = Prepared::default();
+        let mut changes = Vec::new();
         let mut counts = Vec::new();
         for (id, staged) in &self.validator.types {
             let row = row_of(base, *id)?;
             let pinned = tables.get(*id).await?;
-            let change = self.stage(base, row, staged, pinned, attempt).await?;
+            let (change, rows) = self.stage(base, row, staged, pinned, attempt).await?;
             counts.push(TypeCounts {
                 type_name: row.type_name.clone(),
-                kind: type_kind(row.kind),
-                inserted: change.inserted,
-                updated: change.updated,
-                deleted: change.deleted,
-                row_count: change.rows_after,
+                kind: row.kind,
+                inserted: rows.inserted,
+                updated: rows.updated,
+                deleted: rows.deleted,
+                row_count: rows.after,
             });
-            prepared.changes.push(change);
+            changes.push(change);
         }
+        counts.sort_by(|a, b| a.type_name.cmp(&b.type_name));
         *self.counts.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = counts;
-        Ok(prepared)
+        Ok(ChangeSet::of_tables(changes))
     }
 
     /// The branch must be the one that the load began on, whatever its name means by now, and the schema the one that the rows were checked by.
     fn check_base(&self, base: &Snapshot) -> Result<()> {
-        if base.branch_id() != self.branch_id {
-            return Err(moved(base, "branch".to_owned(), self.branch_id.to_string(), base.branch_id().to_string()));
+        if base.branch_id() != self.begun_on.branch_id() {
+            let (expected, actual) = (self.begun_on.branch_id().to_string(), base.branch_id().to_string());
+            return Err(moved(base, ReadSetMember::Branch, expected, actual));
         }
         let expected = &self.validator.schema.hash;
         if base.schema_hash() == expected {
             return Ok(());
         }
-        Err(moved(base, "schema".to_owned(), expected.clone(), base.schema_hash().to_owned()))
+        Err(moved(base, ReadSetMember::Schema, expected.clone(), base.schema_hash().to_owned()))
     }
 
     /// Stages a table's rows: on its tree, where the branch owns it, else in a tree of the attempt's own.
@@ -84,7 +88,7 @@ impl LoadWriter {
         staged: &StagedType,
         pinned: Table,
         attempt: &Attempt,
-    ) -> Result<TableChange> {
+    ) -> Result<(TableChange, RowCounts)> {
         let place = Place::of(base, row.id, pinned, &self.store, attempt).await?;
         let table = place.table();
         let (rows, before) = (staged.rows, row.row_count);
@@ -102,13 +106,13 @@ impl LoadWriter {
             }
         };
         let inserted = rows - updated;
-        let rows_after = before - deleted + inserted;
+        let counts = RowCounts { inserted, updated, deleted, after: before - deleted + inserted };
         let staged = place.stage(change).await?;
-        Ok(TableChange { table: row.id, staged, inserted, updated, deleted, rows_after })
+        Ok((TableChange { table: row.id, staged, rows: RowsChange::Changed(counts) }, counts))
     }
 }
 
-fn moved(base: &Snapshot, member: String, expected: String, actual: String) -> EngineError {
+fn moved(base: &Snapshot, member: ReadSetMember, expected: String, actual: String) -> EngineError {
     EngineError::Moved { branch: base.branch_name().clone(), member, expected, actual }
 }
 
@@ -118,11 +122,33 @@ fn row_of(base: &Snapshot, id: TableId) -> Result<&TableRow> {
 
 #[async_trait]
 impl Writer for LoadWriter {
-    fn read_set(&self, _base: &Snapshot) -> Vec<TableId> {
-        self.validator.read_set()
+    fn name(&self) -> WriterPoints {
+        LOAD
     }
 
-    async fn prepare(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<Prepared, Failure> {
+    fn kind(&self) -> ChangeKind {
+        ChangeKind::Commit(CommitKind::Load)
+    }
+
+    fn conflict_policy(&self) -> ConflictPolicy {
+        match self.validator.mode {
+            LoadMode::Append | LoadMode::Merge => ConflictPolicy::PrepareAgain,
+            LoadMode::Overwrite => ConflictPolicy::Refuse,
+        }
+    }
+
+    fn captured(&self) -> Option<&Snapshot> {
+        match self.validator.mode {
+            LoadMode::Append | LoadMode::Merge => None,
+            LoadMode::Overwrite => Some(&self.begun_on),
+        }
+    }
+
+    fn read_set(&self, _base: &Snapshot) -> ReadSet {
+        ReadSet::of_tables(self.validator.read_set())
+    }
+
+    async fn prepare(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<ChangeSet, Failure> {
         Ok(self.prepare_on(base, attempt).await?)
     }
 }

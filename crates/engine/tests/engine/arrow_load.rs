@@ -8,12 +8,11 @@ use arrow::array::{
     StringViewArray, TimestampMicrosecondArray, TimestampMillisecondArray, TimestampSecondArray, UInt64Array,
 };
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int32Type, Int64Type};
-use omnigraph_engine::LoadMode;
-use omnigraph_types::{ConstraintKind, Problem};
+use omnigraph_types::{ConstraintKind, LoadMode, Problem};
 
 use crate::support::{
-    SPEC, append, batch, graph, ids, invalid, kind_and_row, list_type, load_batches, mint, p, request, rows, value,
-    violation, write_batches,
+    SPEC, append, batch, graph, ids, invalid, kind_and_row, list_type, load_batches, mint, p, request, rows, tester,
+    value, violation, write_batches,
 };
 
 const WIDE: &str = "
@@ -171,7 +170,7 @@ async fn what_lies_under_a_null_is_not_looked_at() {
 #[tokio::test]
 async fn columns_that_do_not_fit_are_refused_before_data() {
     let (_root, graph) = graph(SPEC).await;
-    let mut load = graph.begin_load(request(LoadMode::Append)).await.unwrap();
+    let mut load = graph.run(&tester(), request(LoadMode::Append)).await.unwrap();
     let ints: ArrayRef = Arc::new(Int32Array::from(vec![1]));
     let mut refused = async |type_name: &str, columns: Vec<(&str, ArrayRef)>| {
         let failure = load.accept_schema(type_name, &batch(columns).schema()).await.unwrap_err();
@@ -234,14 +233,15 @@ async fn ids_of_keyless_types_are_the_clients_or_fresh_ulids() {
 async fn rows_are_numbered_per_stream_and_types_go_into_one_commit() {
     let (_root, graph) = graph(SPEC).await;
     let people = |names: &[&str]| batch(vec![("k", texts(names))]);
-    let mut load = graph.begin_load(request(LoadMode::Append)).await.unwrap();
+    let mut load = graph.run(&tester(), request(LoadMode::Append)).await.unwrap();
     write_batches(&mut load, "Knows", &[batch(vec![("src", texts(&["a", "b"])), ("dst", texts(&["b", "c"]))])])
         .await
         .unwrap();
     write_batches(&mut load, "P", &[people(&["a"]), people(&["b", "c"])]).await.unwrap();
     assert_eq!(load.rows(), 5);
     let commit = load.finish().await.unwrap().commit.unwrap();
-    assert_eq!(commit.counts.iter().map(|count| count.inserted).collect::<Vec<_>>(), [3, 2]);
+    let counts: Vec<_> = commit.counts.iter().map(|count| (count.type_name.as_str(), count.inserted)).collect();
+    assert_eq!(counts, [("Knows", 2), ("P", 3)]);
     let twice =
         load_batches(&graph, LoadMode::Merge, "P", &[people(&["x"]), people(&["y", "z"]), people(&["w", "y"])]).await;
     assert_eq!(kind_and_row(twice), (ConstraintKind::Unique, Some(5)));
@@ -251,10 +251,10 @@ async fn rows_are_numbered_per_stream_and_types_go_into_one_commit() {
 async fn same_rows_cut_and_typed_otherwise_are_the_same_request() {
     let (_root, graph) = graph(SPEC).await;
     let mut first = request(LoadMode::Append);
-    first.operation_id = Some(mint());
+    first.options.operation_id = Some(mint());
     let whole =
         batch(vec![("k", texts(&["a", "b"])), ("age", Arc::new(Int32Array::from(vec![Some(1), None])) as ArrayRef)]);
-    let mut load = graph.begin_load(first.clone()).await.unwrap();
+    let mut load = graph.run(&tester(), first.clone()).await.unwrap();
     write_batches(&mut load, "P", &[whole]).await.unwrap();
     let commit = load.finish().await.unwrap().commit;
     let one = |k: &str, age: Option<i64>| {
@@ -263,7 +263,7 @@ async fn same_rows_cut_and_typed_otherwise_are_the_same_request() {
             ("k", Arc::new(StringViewArray::from(vec![k])) as ArrayRef),
         ])
     };
-    let mut load = graph.begin_load(first).await.unwrap();
+    let mut load = graph.run(&tester(), first).await.unwrap();
     write_batches(&mut load, "P", &[one("a", Some(1)), one("b", None)]).await.unwrap();
     assert_eq!(load.finish().await.unwrap().commit, commit);
     assert_eq!(value(&graph, "P", "b", "age").await, "-");
@@ -281,7 +281,7 @@ async fn empty_stream_touches_nothing_even_in_mode_overwrite() {
 #[tokio::test]
 async fn batch_of_other_columns_than_declared_is_refused() {
     let (_root, graph) = graph(SPEC).await;
-    let mut load = graph.begin_load(request(LoadMode::Append)).await.unwrap();
+    let mut load = graph.run(&tester(), request(LoadMode::Append)).await.unwrap();
     let mut stream = load.accept_schema("P", &batch(vec![("k", texts(&[]))]).schema()).await.unwrap();
     let other = batch(vec![("k", arrow::array::new_null_array(&list_type(DataType::Int32), 1))]);
     let failure = load.write(&mut stream, other).await.unwrap_err();

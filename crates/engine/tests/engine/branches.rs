@@ -1,37 +1,29 @@
 //! Branches through the engine: every mode on a branch, and graphs of many types.
 
 use arrow::array::StringArray;
-use omnigraph_engine::{
-    CreateBranch, DeleteBranch, DeleteGraph, Engine, Graph, LoadMode, LoadOutcome, LoadReceipt, LoadRequest, ReadAt,
-    ValidateOnly,
+use omnigraph_engine::{Engine, GetCommit, Graph, ListBranches, PinCommit};
+use omnigraph_types::{
+    BranchName, CommitId, CreateBranch, DeleteBranch, DeleteGraph, Effect, Failure, Limits, LoadMode, LoadRequest,
+    Problem, ReadAt, ReadSetMember, Retry, WriteMode, WriteOptions, WriteOutcome, WriteReceipt,
 };
-use omnigraph_types::{BranchName, CommitId, Effect, Failure, Limits, Problem, Retry};
 
-use crate::support::{Root, SPEC, append, batch, create, edge, graph, mint, n, p, request, send};
+use crate::support::{Root, SPEC, append, batch, create, edge, graph, mint, n, p, request, send, tester};
 
 fn dev() -> BranchName {
     "dev".parse().unwrap()
 }
 
 async fn branch(graph: &Graph, name: BranchName, source: ReadAt) {
-    let create = CreateBranch {
-        name,
-        source,
-        operation_id: None,
-        expected_head: None,
-        validate_only: ValidateOnly::No,
-        actor: "tester".to_owned(),
-        deadline: None,
-    };
-    graph.create_branch(create).await.unwrap();
+    let create = CreateBranch { name, source, operation_id: None, expected_head: None, mode: WriteMode::Commit };
+    graph.run(&tester(), create).await.unwrap();
 }
 
-async fn on_dev(graph: &Graph, mode: LoadMode, text: &str) -> Result<LoadReceipt, Failure> {
+async fn on_dev(graph: &Graph, mode: LoadMode, text: &str) -> Result<WriteReceipt, Failure> {
     send(graph, LoadRequest { branch: dev(), ..request(mode) }, text).await
 }
 
 async fn count(graph: &Graph, at: ReadAt, type_name: &str) -> u64 {
-    let types = graph.snapshot(&at).await.unwrap().types();
+    let types = graph.run(&tester(), PinCommit { at }).await.unwrap().types();
     types.iter().find(|info| info.name == type_name).unwrap().row_count
 }
 
@@ -62,11 +54,11 @@ async fn commit_that_a_branch_inherited_is_shown_with_the_branch_it_was_made_on(
     let (_root, graph) = graph(SPEC).await;
     append(&graph, &p("a")).await.unwrap();
     branch(&graph, dev(), ReadAt::Branch(BranchName::Main)).await;
-    let snapshot = graph.snapshot(&ReadAt::Branch(dev())).await.unwrap();
-    assert_eq!(snapshot.commit(), &graph.commit(snapshot.commit().id).await.unwrap());
+    let snapshot = graph.run(&tester(), PinCommit { at: ReadAt::Branch(dev()) }).await.unwrap();
+    assert_eq!(snapshot.commit(), &graph.run(&tester(), GetCommit { id: snapshot.commit().id }).await.unwrap());
     assert_eq!(snapshot.commit().branch, BranchName::Main);
     on_dev(&graph, LoadMode::Append, &p("b")).await.unwrap();
-    assert_eq!(graph.snapshot(&ReadAt::Branch(dev())).await.unwrap().commit().branch, dev());
+    assert_eq!(graph.run(&tester(), PinCommit { at: ReadAt::Branch(dev()) }).await.unwrap().commit().branch, dev());
 }
 
 #[tokio::test]
@@ -77,7 +69,7 @@ async fn loads_that_begin_together_on_a_fresh_branch_are_all_committed() {
     let mut loads = Vec::new();
     for key in ["b", "c", "d"] {
         // All stage their files before any of them has made the branch's tree.
-        let mut load = graph.begin_load(LoadRequest { branch: dev(), ..request(LoadMode::Append) }).await.unwrap();
+        let mut load = graph.run(&tester(), LoadRequest { branch: dev(), ..request(LoadMode::Append) }).await.unwrap();
         load.write_ndjson(p(key).as_bytes()).await.unwrap();
         loads.push(load);
     }
@@ -90,19 +82,17 @@ async fn loads_that_begin_together_on_a_fresh_branch_are_all_committed() {
 #[tokio::test]
 async fn branch_request_that_only_validates_makes_nothing() {
     let (_root, graph) = graph(SPEC).await;
-    let create = |validate_only, expected_head| CreateBranch {
+    let create = |mode, expected_head| CreateBranch {
         name: dev(),
         source: ReadAt::Branch(BranchName::Main),
         operation_id: Some(mint()),
         expected_head,
-        validate_only,
-        actor: "tester".to_owned(),
-        deadline: None,
+        mode,
     };
-    assert_eq!(graph.create_branch(create(ValidateOnly::Yes, None)).await.unwrap().branch, None);
-    assert_eq!(graph.list_branches(None, 10).await.unwrap().len(), 1);
+    assert_eq!(graph.run(&tester(), create(WriteMode::ValidateOnly, None)).await.unwrap().branch, None);
+    assert_eq!(graph.run(&tester(), ListBranches { after: None, most: 10 }).await.unwrap().len(), 1);
     let stale = Some(CommitId(mint().0));
-    let failure = graph.create_branch(create(ValidateOnly::No, stale)).await.unwrap_err();
+    let failure = graph.run(&tester(), create(WriteMode::Commit, stale)).await.unwrap_err();
     assert!(matches!(failure.problem, Problem::HeadMismatch { .. }), "{failure:?}");
 }
 
@@ -137,20 +127,13 @@ async fn graph_of_many_types_is_read_at_every_commit_on_every_branch() {
         ] {
             assert_eq!(count(graph, at.clone(), type_name).await, rows, "{type_name} at {at:?}");
         }
-        assert_eq!(graph.list_branches(None, 10).await.unwrap().len(), 3);
+        assert_eq!(graph.run(&tester(), ListBranches { after: None, most: 10 }).await.unwrap().len(), 3);
     }
 }
 
 async fn delete(graph: &Graph) {
-    let delete = DeleteBranch {
-        name: dev(),
-        operation_id: None,
-        expected_head: None,
-        validate_only: ValidateOnly::No,
-        actor: "tester".to_owned(),
-        deadline: None,
-    };
-    graph.delete_branch(delete).await.unwrap();
+    let delete = DeleteBranch { name: dev(), operation_id: None, expected_head: None, mode: WriteMode::Commit };
+    graph.run(&tester(), delete).await.unwrap();
 }
 
 #[tokio::test]
@@ -158,16 +141,20 @@ async fn load_that_was_committed_on_a_branch_is_answered_after_the_branch_is_gon
     let (_root, graph) = graph(SPEC).await;
     branch(&graph, dev(), ReadAt::Branch(BranchName::Main)).await;
     let operation_id = Some(mint());
-    let request = || LoadRequest { branch: dev(), operation_id, ..request(LoadMode::Append) };
+    let request = || LoadRequest {
+        options: WriteOptions { operation_id, ..WriteOptions::default() },
+        branch: dev(),
+        ..request(LoadMode::Append)
+    };
     let first = send(&graph, request(), &p("a")).await.unwrap();
     delete(&graph).await;
     let again = send(&graph, request(), &p("a")).await.unwrap();
-    assert_eq!((again.outcome, again.commit), (LoadOutcome::Replayed, first.commit.clone()));
+    assert_eq!((again.outcome, again.commit), (WriteOutcome::Replayed, first.commit.clone()));
     let other = send(&graph, request(), &p("b")).await.unwrap_err();
     assert!(matches!(other.problem, Problem::OperationIdReused { .. }), "{other:?}");
     branch(&graph, dev(), ReadAt::Branch(BranchName::Main)).await;
     let again = send(&graph, request(), &p("a")).await.unwrap();
-    assert_eq!((again.outcome, again.commit), (LoadOutcome::Replayed, first.commit));
+    assert_eq!((again.outcome, again.commit), (WriteOutcome::Replayed, first.commit));
     assert_eq!(count(&graph, ReadAt::Branch(dev()), "P").await, 0);
 }
 
@@ -179,27 +166,27 @@ async fn load_whose_branch_was_made_anew_meanwhile_is_refused() {
         if has_own_tree {
             on_dev(&graph, LoadMode::Append, &p("a")).await.unwrap();
         }
-        let mut load = graph.begin_load(LoadRequest { branch: dev(), ..request(LoadMode::Append) }).await.unwrap();
+        let mut load = graph.run(&tester(), LoadRequest { branch: dev(), ..request(LoadMode::Append) }).await.unwrap();
         load.write_ndjson(p("b").as_bytes()).await.unwrap();
         delete(&graph).await;
         branch(&graph, dev(), ReadAt::Branch(BranchName::Main)).await;
         let failure = load.finish().await.unwrap_err();
         let Problem::ReadSetChanged { member, .. } = &failure.problem else { panic!("{failure:?}") };
-        assert_eq!((member.as_str(), failure.effect), ("branch", Effect::None));
+        assert_eq!((member, failure.effect), (&ReadSetMember::Branch, Effect::None));
         assert_eq!(count(&graph, ReadAt::Branch(dev()), "P").await, 0);
     }
 }
 
 /// One row, sent as an Arrow batch: such a load begins on what its server published moments ago, without asking the store.
-async fn load_one(graph: &Graph, branch: BranchName, key: &str) -> Result<LoadReceipt, Failure> {
+async fn load_one(graph: &Graph, branch: BranchName, key: &str) -> Result<WriteReceipt, Failure> {
     let rows = batch(vec![("k", std::sync::Arc::new(StringArray::from(vec![key])))]);
-    let mut load = graph.begin_load(LoadRequest { branch, ..request(LoadMode::Append) }).await?;
+    let mut load = graph.run(&tester(), LoadRequest { branch, ..request(LoadMode::Append) }).await?;
     let mut stream = load.accept_schema("P", &rows.schema()).await?;
     load.write(&mut stream, rows).await?;
     load.finish().await
 }
 
-/// The first load was begun on ground that another server had taken away; sent again it is committed.
+/// The first load begins from a cached head whose branch or graph another server has replaced; sent again it is committed.
 async fn is_committed_when_sent_again(graph: &Graph, branch: BranchName) {
     let failure = load_one(graph, branch.clone(), "b").await.unwrap_err();
     assert!(matches!(failure.problem, Problem::OperationRolledBack { .. }), "{failure:?}");
@@ -225,7 +212,7 @@ async fn load_begun_on_a_graph_that_another_server_made_anew_is_to_be_sent_again
     let other = Root::open(&root.folder, Limits::default()).await;
     load_one(&graph, BranchName::Main, "a").await.unwrap();
     delete_graph(&other, "g").await;
-    other.create_graph(create("g", SPEC)).await.unwrap();
+    other.run(&tester(), create("g", SPEC)).await.unwrap();
     is_committed_when_sent_again(&graph, BranchName::Main).await;
 }
 
@@ -235,7 +222,7 @@ async fn lines_sent_to_a_graph_that_another_server_made_anew_are_committed_there
     let other = Root::open(&root.folder, Limits::default()).await;
     append(&graph, &p("a")).await.unwrap();
     delete_graph(&other, "g").await;
-    other.create_graph(create("g", SPEC)).await.unwrap();
+    other.run(&tester(), create("g", SPEC)).await.unwrap();
     append(&graph, &p("b")).await.unwrap();
     let new = other.graph(graph.name()).await.unwrap();
     assert_eq!(count(&new, ReadAt::Branch(BranchName::Main), "P").await, 1);
@@ -246,9 +233,7 @@ async fn delete_graph(engine: &Engine, name: &str) {
         name: name.parse().unwrap(),
         confirm: name.to_owned(),
         operation_id: None,
-        validate_only: ValidateOnly::No,
-        actor: "tester".to_owned(),
-        deadline: None,
+        mode: WriteMode::Commit,
     };
-    engine.delete_graph(delete).await.unwrap();
+    engine.run(&tester(), delete).await.unwrap();
 }

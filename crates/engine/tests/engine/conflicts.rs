@@ -1,14 +1,14 @@
 //! Loads beside each other.
 
-use omnigraph_engine::{LoadMode, OnConflict};
-use omnigraph_types::{ConstraintKind, Limits, Problem};
+use omnigraph_engine::GetGraph;
+use omnigraph_types::{ConstraintKind, Limits, LoadMode, OnConflict, Problem, ReadSetMember};
 
-use crate::support::{Root, SPEC, append, edge, graph, ids, kind_and_row, n, overwrite, p, request, rows};
+use crate::support::{Root, SPEC, append, edge, graph, ids, kind_and_row, n, overwrite, p, request, rows, tester};
 
 #[tokio::test]
 async fn append_takes_its_base_at_the_end() {
     let (_root, graph) = graph(SPEC).await;
-    let mut load = graph.begin_load(request(LoadMode::Append)).await.unwrap();
+    let mut load = graph.run(&tester(), request(LoadMode::Append)).await.unwrap();
     load.write_ndjson([p("a"), edge("Knows", "a", "b", "e")].concat().as_bytes()).await.unwrap();
     append(&graph, &p("b")).await.unwrap();
     load.finish().await.unwrap();
@@ -18,7 +18,7 @@ async fn append_takes_its_base_at_the_end() {
 #[tokio::test]
 async fn append_meets_the_key_that_another_load_wrote_meanwhile() {
     let (_root, graph) = graph(SPEC).await;
-    let mut load = graph.begin_load(request(LoadMode::Append)).await.unwrap();
+    let mut load = graph.run(&tester(), request(LoadMode::Append)).await.unwrap();
     load.write_ndjson(p("a").as_bytes()).await.unwrap();
     append(&graph, &p("a")).await.unwrap();
     assert!(matches!(load.finish().await.unwrap_err().problem, Problem::KeyConflict { .. }));
@@ -28,7 +28,7 @@ async fn append_meets_the_key_that_another_load_wrote_meanwhile() {
 async fn append_meets_the_end_that_another_load_dropped_meanwhile() {
     let (_root, graph) = graph(SPEC).await;
     append(&graph, &[p("a"), p("b")].concat()).await.unwrap();
-    let mut load = graph.begin_load(request(LoadMode::Append)).await.unwrap();
+    let mut load = graph.run(&tester(), request(LoadMode::Append)).await.unwrap();
     load.write_ndjson(edge("Knows", "a", "b", "e").as_bytes()).await.unwrap();
     overwrite(&graph, &p("a")).await.unwrap();
     assert_eq!(kind_and_row(load.finish().await), (ConstraintKind::OrphanEdge, Some(1)));
@@ -55,12 +55,15 @@ async fn load_refused_on_a_version_that_was_presumed_newest_is_refused_on_the_ne
 async fn overwrite_captures_its_base_at_the_beginning() {
     let (_root, graph) = graph(SPEC).await;
     append(&graph, &p("a")).await.unwrap();
-    let mut load = graph.begin_load(request(LoadMode::Overwrite)).await.unwrap();
-    assert_eq!(load.captured(), Some(graph.info().await.unwrap().head));
+    let mut load = graph.run(&tester(), request(LoadMode::Overwrite)).await.unwrap();
+    assert_eq!(load.captured(), Some(graph.run(&tester(), GetGraph).await.unwrap().head));
     load.write_ndjson(p("b").as_bytes()).await.unwrap();
     append(&graph, &p("c")).await.unwrap();
     let failure = load.finish().await.unwrap_err();
-    assert!(matches!(&failure.problem, Problem::ReadSetChanged { member, .. } if member == "table:P"), "{failure:?}");
+    assert!(
+        matches!(&failure.problem, Problem::ReadSetChanged { member, .. } if *member == ReadSetMember::Table("P".to_owned())),
+        "{failure:?}"
+    );
     assert_eq!(ids(&graph, "P").await, ["a", "c"]);
 }
 
@@ -68,12 +71,12 @@ async fn overwrite_captures_its_base_at_the_beginning() {
 async fn overwrite_meets_an_edge_that_another_load_added_meanwhile() {
     let (_root, graph) = graph(SPEC).await;
     append(&graph, &[p("a"), p("b")].concat()).await.unwrap();
-    let mut load = graph.begin_load(request(LoadMode::Overwrite)).await.unwrap();
+    let mut load = graph.run(&tester(), request(LoadMode::Overwrite)).await.unwrap();
     load.write_ndjson(p("a").as_bytes()).await.unwrap();
     append(&graph, &edge("Knows", "a", "b", "e")).await.unwrap();
     let failure = load.finish().await.unwrap_err();
     assert!(
-        matches!(&failure.problem, Problem::ReadSetChanged { member, .. } if member == "table:Knows"),
+        matches!(&failure.problem, Problem::ReadSetChanged { member, .. } if *member == ReadSetMember::Table("Knows".to_owned())),
         "{failure:?}"
     );
 }
@@ -83,8 +86,8 @@ async fn overwrite_that_asks_for_it_is_prepared_again() {
     let (_root, graph) = graph(SPEC).await;
     append(&graph, &p("a")).await.unwrap();
     let mut stubborn = request(LoadMode::Overwrite);
-    stubborn.on_conflict = OnConflict::Retry;
-    let mut load = graph.begin_load(stubborn).await.unwrap();
+    stubborn.options.on_conflict = OnConflict::Retry;
+    let mut load = graph.run(&tester(), stubborn).await.unwrap();
     load.write_ndjson(p("b").as_bytes()).await.unwrap();
     append(&graph, &p("c")).await.unwrap();
     load.finish().await.unwrap();

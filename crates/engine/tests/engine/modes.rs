@@ -1,7 +1,6 @@
 //! Append, merge and overwrite: what happens to existing ids, new ids and types that are not in the load.
 
-use omnigraph_engine::{LoadMode, LoadOutcome, LoadRequest, ValidateOnly};
-use omnigraph_types::{ConstraintKind, Problem};
+use omnigraph_types::{ConstraintKind, LoadMode, LoadRequest, Problem, WriteMode, WriteOutcome};
 
 use crate::support::{
     SPEC, append, commits, edge, graph, ids, kind_and_row, load, merge, mint, n, overwrite, p, request, rows, send,
@@ -98,7 +97,7 @@ async fn empty_load_changes_nothing_in_every_mode() {
     append(&graph, &p("a")).await.unwrap();
     for mode in [LoadMode::Append, LoadMode::Merge, LoadMode::Overwrite] {
         let receipt = load(&graph, mode, "\n\r\n").await.unwrap();
-        assert_eq!((receipt.outcome, receipt.commit, receipt.counts.len()), (LoadOutcome::Unchanged, None, 0));
+        assert_eq!((receipt.outcome, receipt.commit, receipt.counts.len()), (WriteOutcome::Unchanged, None, 0));
     }
     assert_eq!((ids(&graph, "P").await, commits(&graph).await), (vec!["a".to_owned()], 2));
 }
@@ -130,9 +129,9 @@ async fn same_explicit_edge_id_twice_is_refused() {
 async fn validate_only_tells_the_counts_and_commits_nothing() {
     let (_root, graph) = graph(SPEC).await;
     let mut dry = request(LoadMode::Append);
-    dry.validate_only = ValidateOnly::Yes;
+    dry.options.mode = WriteMode::ValidateOnly;
     let receipt = send(&graph, dry, &[p("a"), p("b")].concat()).await.unwrap();
-    assert_eq!((receipt.outcome, receipt.commit), (LoadOutcome::Validated, None));
+    assert_eq!((receipt.outcome, receipt.commit), (WriteOutcome::Validated, None));
     assert_eq!((receipt.counts[0].inserted, receipt.counts[0].row_count), (2, 2));
     assert_eq!((ids(&graph, "P").await.len(), commits(&graph).await), (0, 1));
 }
@@ -141,7 +140,7 @@ async fn validate_only_tells_the_counts_and_commits_nothing() {
 async fn validate_only_refuses_what_a_commit_would() {
     let (_root, graph) = graph(SPEC).await;
     let mut dry = request(LoadMode::Append);
-    dry.validate_only = ValidateOnly::Yes;
+    dry.options.mode = WriteMode::ValidateOnly;
     let refused = send(&graph, dry, &edge("Knows", "a", "a", "e")).await;
     assert!(matches!(refused.unwrap_err().problem, Problem::ConstraintViolation { .. }));
 }
@@ -150,11 +149,11 @@ async fn validate_only_refuses_what_a_commit_would() {
 async fn resend_of_the_same_content_answers_with_the_first_commit() {
     let (_root, graph) = graph(SPEC).await;
     let mut again = request(LoadMode::Append);
-    again.operation_id = Some(mint());
+    again.options.operation_id = Some(mint());
     let text = [p("a"), n("n1"), r#"{"type":"N","data":{"x":7}}"#.to_owned()].concat();
     let first = send(&graph, again.clone(), &text).await.unwrap();
     let second = send(&graph, again.clone(), &text).await.unwrap();
-    assert_eq!((first.outcome, second.outcome), (LoadOutcome::Committed, LoadOutcome::Replayed));
+    assert_eq!((first.outcome, second.outcome), (WriteOutcome::Committed, WriteOutcome::Replayed));
     assert_eq!(first.commit, second.commit);
     let other = send(&graph, again, &text.replace('7', "8")).await.unwrap_err();
     let commit = first.commit.map(|commit| commit.id);
@@ -166,7 +165,7 @@ async fn resend_of_the_same_content_answers_with_the_first_commit() {
 async fn the_same_rows_in_other_order_or_mode_are_other_content() {
     let (_root, graph) = graph(SPEC).await;
     let mut first = request(LoadMode::Append);
-    first.operation_id = Some(mint());
+    first.options.operation_id = Some(mint());
     send(&graph, first.clone(), &[p("a"), p("b")].concat()).await.unwrap();
     let reordered = send(&graph, first.clone(), &[p("b"), p("a")].concat()).await.unwrap_err();
     let other_mode = LoadRequest { mode: LoadMode::Merge, ..first };

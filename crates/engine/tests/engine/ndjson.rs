@@ -1,9 +1,9 @@
 //! NDJSON text: lines, envelopes, values, ids.
 
-use omnigraph_types::{ConstraintKind, Problem};
+use omnigraph_types::{ConstraintKind, LoadMode, Problem};
 
 use crate::support::{
-    Root, SPEC, append, graph, ids, invalid, kind_and_row, merge, p, request, rows, value, violation,
+    Root, SPEC, append, graph, ids, invalid, kind_and_row, merge, p, request, rows, tester, value, violation,
 };
 
 fn data(member: &str) -> String {
@@ -25,7 +25,7 @@ async fn any_chunking_gives_the_same_rows() {
     let text = "\u{feff}{\"type\":\"P\",\"data\":{\"k\":\"雪\"}}\n\n{\"type\":\"P\",\"data\":{\"k\":\"🚢\"}}";
     for size in [1, 2, 3, 7, 1000] {
         let (_root, graph) = graph(SPEC).await;
-        let mut load = graph.begin_load(request(omnigraph_engine::LoadMode::Append)).await.unwrap();
+        let mut load = graph.run(&tester(), request(LoadMode::Append)).await.unwrap();
         for chunk in text.as_bytes().chunks(size) {
             load.write_ndjson(chunk).await.unwrap();
         }

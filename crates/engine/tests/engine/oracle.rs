@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use omnigraph_engine::LoadMode;
-use omnigraph_types::{ConstraintKind, Problem};
+use omnigraph_types::{ConstraintKind, LoadMode, Problem};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof};
 use proptest::test_runner::TestRunner;
 

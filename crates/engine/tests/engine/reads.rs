@@ -3,16 +3,18 @@
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::Int64Type;
 use futures::TryStreamExt;
-use omnigraph_engine::{ColumnType, QueryRequest, ReadAt, TypeInfo, TypeKind};
-use omnigraph_types::{BranchName, Problem, Resource};
+use omnigraph_engine::{PinCommit, ScanColumns};
+use omnigraph_types::{
+    BranchName, ColumnType, Problem, QueryName, QueryRequest, ReadAt, Resource, ScalarType, TypeInfo, TypeKind,
+};
 
-use crate::support::{SPEC, append, edge, graph, p};
+use crate::support::{SPEC, append, edge, graph, p, scan, tester};
 
 #[tokio::test]
 async fn types_and_their_columns_are_told() {
     let (_root, graph) = graph(SPEC).await;
     append(&graph, &p("a")).await.unwrap();
-    let snapshot = graph.snapshot(&ReadAt::Branch(BranchName::Main)).await.unwrap();
+    let snapshot = graph.run(&tester(), PinCommit { at: ReadAt::Branch(BranchName::Main) }).await.unwrap();
     let types = snapshot.types();
     assert_eq!(types.iter().map(|info| info.name.as_str()).collect::<Vec<_>>(), ["N", "P", "Knows", "Owns", "Works"]);
     assert_eq!(types[1], TypeInfo { name: "P".to_owned(), kind: TypeKind::Node, row_count: 1 });
@@ -26,13 +28,15 @@ async fn types_and_their_columns_are_told() {
 async fn scan_returns_the_columns_asked_for_with_the_schema_told() {
     let (_root, graph) = graph(SPEC).await;
     append(&graph, &p("a")).await.unwrap();
-    let snapshot = graph.snapshot(&ReadAt::Branch(BranchName::Main)).await.unwrap();
-    let all: Vec<RecordBatch> = snapshot.scan_type("P", None).await.unwrap().try_collect().await.unwrap();
+    let snapshot = graph.run(&tester(), PinCommit { at: ReadAt::Branch(BranchName::Main) }).await.unwrap();
+    let all: Vec<RecordBatch> =
+        snapshot.run(&tester(), scan("P", ScanColumns::All)).await.unwrap().try_collect().await.unwrap();
     assert_eq!(all[0].schema(), snapshot.arrow_schema("P").unwrap());
-    let some = snapshot.scan_type("P", Some(vec!["age".to_owned(), "id".to_owned()])).await.unwrap();
+    let some =
+        snapshot.run(&tester(), scan("P", ScanColumns::Named(vec!["age".to_owned(), "id".to_owned()]))).await.unwrap();
     let some: Vec<RecordBatch> = some.try_collect().await.unwrap();
     assert_eq!((some[0].schema().field(0).name().as_str(), some[0].num_columns()), ("age", 2));
-    let Err(missing) = snapshot.scan_type("P", Some(vec!["agee".to_owned()])).await else {
+    let Err(missing) = snapshot.run(&tester(), scan("P", ScanColumns::Named(vec!["agee".to_owned()]))).await else {
         panic!("a column that is not there")
     };
     assert!(matches!(missing.problem, Problem::InvalidRequest { .. }) && missing.message.contains("age"));
@@ -42,12 +46,16 @@ async fn scan_returns_the_columns_asked_for_with_the_schema_told() {
 async fn snapshot_does_not_see_what_is_loaded_later() {
     let (_root, graph) = graph(SPEC).await;
     append(&graph, &p("a")).await.unwrap();
-    let snapshot = graph.snapshot(&ReadAt::Branch(BranchName::Main)).await.unwrap();
+    let snapshot = graph.run(&tester(), PinCommit { at: ReadAt::Branch(BranchName::Main) }).await.unwrap();
     append(&graph, &p("b")).await.unwrap();
-    let rows: Vec<RecordBatch> = snapshot.scan_type("P", None).await.unwrap().try_collect().await.unwrap();
+    let rows: Vec<RecordBatch> =
+        snapshot.run(&tester(), scan("P", ScanColumns::All)).await.unwrap().try_collect().await.unwrap();
     assert_eq!(rows.iter().map(RecordBatch::num_rows).sum::<usize>(), 1);
     let time_ms = snapshot.commit().time_ms;
-    let then = graph.snapshot(&ReadAt::BranchAtTime { branch: BranchName::Main, time_ms }).await.unwrap();
+    let then = graph
+        .run(&tester(), PinCommit { at: ReadAt::BranchAtTime { branch: BranchName::Main, time_ms } })
+        .await
+        .unwrap();
     assert_eq!(then.commit(), snapshot.commit());
 }
 
@@ -55,22 +63,27 @@ async fn snapshot_does_not_see_what_is_loaded_later() {
 async fn query_runs_over_the_snapshot_with_its_parameters() {
     let (_root, graph) = graph(SPEC).await;
     append(&graph, &[p("a"), p("b"), edge("Knows", "a", "b", "e")].concat()).await.unwrap();
-    let snapshot = graph.snapshot(&ReadAt::Branch(BranchName::Main)).await.unwrap();
     let text =
         "query friends($k: String) { match { $p: P { k: $k } $p knows $q } return { $q.k as friend, count($q) as n } }";
-    let request = QueryRequest { text: text.to_owned(), name: None, params_json: r#"{"k":"a"}"#.to_owned() };
-    let stream = snapshot.query(request.clone()).await.unwrap();
+    let request = QueryRequest {
+        at: ReadAt::Branch(BranchName::Main),
+        text: text.to_owned(),
+        name: QueryName::Only,
+        params_json: r#"{"k":"a"}"#.to_owned(),
+    };
+    let stream = graph.run(&tester(), request.clone()).await.unwrap();
     let names: Vec<_> = stream.columns.iter().map(|column| column.name.as_str()).collect();
     assert_eq!(names, ["friend", "n"]);
-    assert!(matches!(&stream.columns[0].ty, ColumnType::Value(ty) if ty.to_string() == "String"));
+    assert_eq!(stream.columns[0].ty, ColumnType::Scalar(ScalarType::String));
     let batches: Vec<RecordBatch> = stream.batches.try_collect().await.unwrap();
     assert_eq!(batches[0].column(0).as_string::<i32>().value(0), "b");
     assert_eq!(batches[0].column(1).as_primitive::<Int64Type>().value(0), 1);
-    let Err(missing) = snapshot.query(QueryRequest { params_json: String::new(), ..request.clone() }).await else {
+    let Err(missing) = graph.run(&tester(), QueryRequest { params_json: String::new(), ..request.clone() }).await
+    else {
         panic!("a parameter is missing")
     };
     assert!(matches!(missing.problem, Problem::ParamInvalid { .. }), "{missing:?}");
-    let Err(wrong) = snapshot.query(QueryRequest { text: "query q() {".to_owned(), ..request }).await else {
+    let Err(wrong) = graph.run(&tester(), QueryRequest { text: "query q() {".to_owned(), ..request }).await else {
         panic!("a query that does not parse")
     };
     assert!(matches!(wrong.problem, Problem::QueryInvalid { .. }), "{wrong:?}");
@@ -86,12 +99,16 @@ async fn query_that_returns_too_much_is_refused_by_the_limits_name() {
     let graph = root.graph("node B { name: String @key }").await;
     let long = "x".repeat(4 * 1024 * 1024);
     append(&graph, &format!("{{\"type\":\"B\",\"data\":{{\"name\":\"{long}\"}}}}\n")).await.unwrap();
-    let snapshot = graph.snapshot(&ReadAt::Branch(BranchName::Main)).await.unwrap();
     let limit_of = async |columns: usize| {
         let returned: Vec<String> = (0..columns).map(|n| format!("$b.name as n{n}")).collect();
         let text = format!("query q() {{ match {{ $b: B }} return {{ {} }} }}", returned.join(", "));
-        let request = QueryRequest { text, name: None, params_json: String::new() };
-        let outcome = match snapshot.query(request).await {
+        let request = QueryRequest {
+            at: ReadAt::Branch(BranchName::Main),
+            text,
+            name: QueryName::Only,
+            params_json: String::new(),
+        };
+        let outcome = match graph.run(&tester(), request).await {
             Ok(stream) => stream.batches.try_collect::<Vec<RecordBatch>>().await.map(|batches| batches.len()),
             Err(failure) => Err(failure),
         };
@@ -104,7 +121,7 @@ async fn query_that_returns_too_much_is_refused_by_the_limits_name() {
         }
     };
     assert_eq!(limit_of(1).await, None);
-    // The column stands there three times with one piece of memory, and is sent three times.
+    // The result has the column three times with one buffer, and it is sent three times.
     assert_eq!(limit_of(3).await.as_deref(), Some("query_memory_bytes_max"));
     assert_eq!(limit_of(4).await.as_deref(), Some("query_columns_max"));
 }

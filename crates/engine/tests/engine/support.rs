@@ -7,11 +7,11 @@ use arrow::datatypes::{DataType, Field, Schema};
 use arrow::util::display::array_value_to_string;
 use futures::TryStreamExt;
 use omnigraph_engine::{
-    CreateGraph, Durability, Engine, EngineOptions, Graph, Load, LoadMode, LoadReceipt, LoadRequest, OnConflict,
-    ReadAt, ValidateOnly,
+    Caller, Durability, Engine, EngineOptions, Graph, ListCommits, Load, PinCommit, Scan, ScanColumns,
 };
 use omnigraph_types::{
-    BranchName, Clock, ConstraintKind, Failure, Limits, OperationId, Problem, SystemClock, Violation,
+    BranchName, Clock, ConstraintKind, CreateGraph, Failure, Limits, LoadMode, LoadRequest, OperationId, Problem,
+    ReadAt, SystemClock, Violation, WriteMode, WriteOptions, WriteReceipt,
 };
 use tempfile::TempDir;
 
@@ -56,7 +56,7 @@ impl Root {
     }
 
     pub(crate) async fn graph(&self, schema: &str) -> Graph {
-        self.engine.create_graph(create("g", schema)).await.unwrap();
+        self.engine.run(&tester(), create("g", schema)).await.unwrap();
         self.engine.graph(&"g".parse().unwrap()).await.unwrap()
     }
 }
@@ -73,21 +73,22 @@ pub(crate) fn create(name: &str, schema: &str) -> CreateGraph {
         name: name.parse().unwrap(),
         schema_source: schema.to_owned(),
         operation_id: None,
-        actor: "tester".to_owned(),
+        mode: WriteMode::Commit,
     }
 }
 
+/// Who asks in tests.
+pub(crate) fn tester() -> Caller {
+    Caller::new("tester")
+}
+
+/// A scan of a type.
+pub(crate) fn scan(type_name: &str, columns: ScanColumns) -> Scan {
+    Scan { type_name: type_name.to_owned(), columns }
+}
+
 pub(crate) fn request(mode: LoadMode) -> LoadRequest {
-    LoadRequest {
-        branch: BranchName::Main,
-        mode,
-        operation_id: None,
-        expected_head: None,
-        on_conflict: OnConflict::ByKind,
-        validate_only: ValidateOnly::No,
-        actor: "tester".to_owned(),
-        deadline: None,
-    }
+    LoadRequest { branch: BranchName::Main, mode, options: WriteOptions::default() }
 }
 
 pub(crate) fn mint() -> OperationId {
@@ -95,26 +96,26 @@ pub(crate) fn mint() -> OperationId {
 }
 
 /// Loads NDJSON text.
-pub(crate) async fn load(graph: &Graph, mode: LoadMode, text: &str) -> Result<LoadReceipt, Failure> {
+pub(crate) async fn load(graph: &Graph, mode: LoadMode, text: &str) -> Result<WriteReceipt, Failure> {
     send(graph, request(mode), text).await
 }
 
 /// Loads NDJSON text by a request.
-pub(crate) async fn send(graph: &Graph, request: LoadRequest, text: &str) -> Result<LoadReceipt, Failure> {
-    let mut load = graph.begin_load(request).await?;
+pub(crate) async fn send(graph: &Graph, request: LoadRequest, text: &str) -> Result<WriteReceipt, Failure> {
+    let mut load = graph.run(&tester(), request).await?;
     load.write_ndjson(text.as_bytes()).await?;
     load.finish().await
 }
 
-pub(crate) async fn append(graph: &Graph, text: &str) -> Result<LoadReceipt, Failure> {
+pub(crate) async fn append(graph: &Graph, text: &str) -> Result<WriteReceipt, Failure> {
     load(graph, LoadMode::Append, text).await
 }
 
-pub(crate) async fn merge(graph: &Graph, text: &str) -> Result<LoadReceipt, Failure> {
+pub(crate) async fn merge(graph: &Graph, text: &str) -> Result<WriteReceipt, Failure> {
     load(graph, LoadMode::Merge, text).await
 }
 
-pub(crate) async fn overwrite(graph: &Graph, text: &str) -> Result<LoadReceipt, Failure> {
+pub(crate) async fn overwrite(graph: &Graph, text: &str) -> Result<WriteReceipt, Failure> {
     load(graph, LoadMode::Overwrite, text).await
 }
 
@@ -124,8 +125,8 @@ pub(crate) async fn load_batches(
     mode: LoadMode,
     type_name: &str,
     batches: &[RecordBatch],
-) -> Result<LoadReceipt, Failure> {
-    let mut load = graph.begin_load(request(mode)).await?;
+) -> Result<WriteReceipt, Failure> {
+    let mut load = graph.run(&tester(), request(mode)).await?;
     write_batches(&mut load, type_name, batches).await?;
     load.finish().await
 }
@@ -147,8 +148,9 @@ pub(crate) fn batch(columns: Vec<(&str, arrow::array::ArrayRef)>) -> RecordBatch
 
 /// All rows of a type on main, each as its values joined by `|`, sorted. Null is `-`.
 pub(crate) async fn rows(graph: &Graph, type_name: &str) -> Vec<String> {
-    let snapshot = graph.snapshot(&ReadAt::Branch(BranchName::Main)).await.unwrap();
-    let batches: Vec<RecordBatch> = snapshot.scan_type(type_name, None).await.unwrap().try_collect().await.unwrap();
+    let snapshot = graph.run(&tester(), PinCommit { at: ReadAt::Branch(BranchName::Main) }).await.unwrap();
+    let batches: Vec<RecordBatch> =
+        snapshot.run(&tester(), scan(type_name, ScanColumns::All)).await.unwrap().try_collect().await.unwrap();
     let mut rows = Vec::new();
     for batch in &batches {
         for row in 0..batch.num_rows() {
@@ -170,9 +172,10 @@ pub(crate) async fn ids(graph: &Graph, type_name: &str) -> Vec<String> {
 
 /// The values of one column for one id.
 pub(crate) async fn value(graph: &Graph, type_name: &str, id: &str, column: &str) -> String {
-    let snapshot = graph.snapshot(&ReadAt::Branch(BranchName::Main)).await.unwrap();
-    let columns = Some(vec!["id".to_owned(), column.to_owned()]);
-    let batches: Vec<RecordBatch> = snapshot.scan_type(type_name, columns).await.unwrap().try_collect().await.unwrap();
+    let snapshot = graph.run(&tester(), PinCommit { at: ReadAt::Branch(BranchName::Main) }).await.unwrap();
+    let columns = ScanColumns::Named(vec!["id".to_owned(), column.to_owned()]);
+    let batches: Vec<RecordBatch> =
+        snapshot.run(&tester(), scan(type_name, columns)).await.unwrap().try_collect().await.unwrap();
     for batch in &batches {
         for row in 0..batch.num_rows() {
             if array_value_to_string(batch.column(0), row).unwrap() == id {
@@ -188,11 +191,11 @@ pub(crate) async fn value(graph: &Graph, type_name: &str, id: &str, column: &str
 
 /// Commits on main, the graph's birth included.
 pub(crate) async fn commits(graph: &Graph) -> usize {
-    graph.list_commits(&BranchName::Main, None, 100).await.unwrap().len()
+    graph.run(&tester(), ListCommits { branch: BranchName::Main, after: None, most: 100 }).await.unwrap().len()
 }
 
 /// The violations of a failed load.
-pub(crate) fn violations(result: Result<LoadReceipt, Failure>) -> Vec<Violation> {
+pub(crate) fn violations(result: Result<WriteReceipt, Failure>) -> Vec<Violation> {
     match result.unwrap_err() {
         Failure { problem: Problem::ConstraintViolation { violations, .. }, .. } => violations,
         other => panic!("{other:?}"),
@@ -200,20 +203,20 @@ pub(crate) fn violations(result: Result<LoadReceipt, Failure>) -> Vec<Violation>
 }
 
 /// The only violation of a failed load.
-pub(crate) fn violation(result: Result<LoadReceipt, Failure>) -> Violation {
+pub(crate) fn violation(result: Result<WriteReceipt, Failure>) -> Violation {
     let mut found = violations(result);
     assert_eq!(found.len(), 1, "{found:?}");
     found.remove(0)
 }
 
 /// Kind and row of the only violation.
-pub(crate) fn kind_and_row(result: Result<LoadReceipt, Failure>) -> (ConstraintKind, Option<u64>) {
+pub(crate) fn kind_and_row(result: Result<WriteReceipt, Failure>) -> (ConstraintKind, Option<u64>) {
     let violation = violation(result);
     (violation.kind, violation.source_row)
 }
 
 /// Row and column of data that cannot be loaded.
-pub(crate) fn invalid(result: Result<LoadReceipt, Failure>) -> (Option<u64>, Option<String>) {
+pub(crate) fn invalid(result: Result<WriteReceipt, Failure>) -> (Option<u64>, Option<String>) {
     match result.unwrap_err().problem {
         Problem::LoadInvalid { row, column, .. } => (row, column),
         other => panic!("{other:?}"),

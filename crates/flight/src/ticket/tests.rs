@@ -1,4 +1,4 @@
-use omnigraph_types::Problem;
+use omnigraph_types::{CommitId, Problem};
 
 use super::*;
 
@@ -31,10 +31,11 @@ fn path_and_headers_make_a_load() {
     let id = "01J9ZZZZZZZZZZZZZZZZZZZZZZ";
     let pairs = [(MODE_HEADER, "merge"), (OPERATION_ID_HEADER, id), (EXPECTED_HEAD_HEADER, id)];
     let command = PutCommand::parse(path(&["harbour", "main", "Port"]), &headers(&pairs)).unwrap();
-    assert_eq!((command.graph.as_str(), command.type_name.as_str()), ("harbour", "Port"));
-    assert_eq!((command.branch, command.mode), (BranchName::Main, LoadMode::Merge));
-    assert_eq!(command.operation_id.unwrap().to_string(), id);
-    assert_eq!(command.expected_head.unwrap().to_string(), id);
+    assert_eq!((command.graph.as_str(), command.put.type_name.as_str()), ("harbour", "Port"));
+    let load = command.put.load;
+    assert_eq!((load.branch, load.mode), (BranchName::Main, LoadMode::Merge));
+    assert_eq!(load.options.operation_id.unwrap().to_string(), id);
+    assert_eq!(load.options.expected_head.unwrap().to_string(), id);
 }
 
 #[test]
@@ -83,8 +84,8 @@ fn command_makes_a_load() {
         ..Default::default()
     };
     let parsed = PutCommand::parse(Some(cmd("omnigraph.v1.LoadCommand", &command)), &MetadataMap::new()).unwrap();
-    assert_eq!((parsed.mode, parsed.capture), (LoadMode::Overwrite, Capture::Wanted));
-    assert_eq!(parsed.validate_only, ValidateOnly::Yes);
+    assert_eq!((parsed.put.load.mode, parsed.put.capture), (LoadMode::Overwrite, Capture::Wanted));
+    assert_eq!(parsed.put.load.options.mode, WriteMode::ValidateOnly);
 }
 
 #[test]
@@ -121,13 +122,13 @@ fn pinned_ticket_reads_the_same_at_the_commit() {
         params_json: "{}".into(),
     };
     let read = Read::from_descriptor(cmd("omnigraph.v1.QueryTicket", &query)).unwrap();
-    assert_eq!(read.place().1, &ReadAt::Branch(BranchName::Main));
+    let Read::Query(graph, read) = read else { panic!("{read:?}") };
+    assert_eq!(read.at, ReadAt::Branch(BranchName::Main));
     let commit: CommitId = "01J9ZZZZZZZZZZZZZZZZZZZZZZ".parse().unwrap();
-    let ticket = read.pinned_ticket(commit);
-    let again = Read::from_ticket_bytes(&ticket.encode_to_vec()).unwrap();
-    assert_eq!(again.place().1, &ReadAt::Commit(commit));
-    let Read::Query(again) = again else { panic!("{again:?}") };
-    assert_eq!((again.query, again.query_name, again.params_json), (query.query, query.query_name, query.params_json));
+    let pinned = QueryRequest { at: ReadAt::Commit(commit), ..read };
+    let again = Read::from_ticket_bytes(&Read::Query(graph, pinned.clone()).into_ticket_bytes()).unwrap();
+    let Read::Query(graph, again) = again else { panic!("{again:?}") };
+    assert_eq!((graph.as_str(), again), ("g", pinned));
 }
 
 #[test]

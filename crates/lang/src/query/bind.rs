@@ -1,6 +1,6 @@
 //! Parameter values and the request's instant put into a checked query, and comparisons brought to one type.
 //!
-//! Afterwards a comparison of a column with a constant has the constant in the column's own type, so whoever runs it needs no conversion;
+//! Afterwards a comparison of a column with a constant has the constant in the column's own type, so the code that runs it needs no conversion;
 //! only comparisons of two columns can still be of different numeric types. No step rounds a number: a constant that the column's
 //! type cannot hold moves to its neighbour with another operator, or decides the comparison.
 
@@ -128,7 +128,7 @@ fn between(left: Operand, op: CompareOp, below: Value, ty: Scalar) -> Predicate 
     Predicate::Compare { left, op, right: Operand::Literal(below, PropertyType::Scalar(ty)), domain: same(ty) }
 }
 
-/// What the operator answers for sides in this order.
+/// The result of the operator for sides in this order.
 fn holds(op: CompareOp, order: Ordering) -> bool {
     match op {
         CompareOp::Equal => order.is_eq(),
@@ -140,13 +140,13 @@ fn holds(op: CompareOp, order: Ordering) -> bool {
     }
 }
 
-/// Where a constant stands among the values of a type.
+/// The position of a constant among the values of a type.
 enum Fit {
     /// It is this value.
     Exact(Value),
     /// It lies between this value and the next.
     Between(Value),
-    /// Every value of the type stands in this order to it.
+    /// Every value of the type compares to it in this order.
     Beyond(Ordering),
 }
 

@@ -3,20 +3,24 @@
 //! All findings are collected; the IR is made only if there is none. Variables are collected from the whole pattern before anything uses
 //! them, so the order of clauses means nothing.
 
+mod context;
 mod expr;
 mod pattern;
 mod result;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use omnigraph_types::Span;
 
-use crate::error::{LangError, list};
+use crate::code::Code;
+use crate::error::LangError;
 use crate::findings::{At, Findings};
-use crate::query::ast::{BodyAst, Name, ParamAst, QueryAst, ReadAst};
-use crate::query::ir::{CheckedQuery, Param, Predicate, ReadQuery, Traversal, VarId, Variable};
+use crate::query::ast::{BodyAst, Feature, ParamAst, QueryAst, ReadAst};
+use crate::query::check::context::Checker;
+use crate::query::ir::{CheckedQuery, Param, ReadQuery};
 use crate::query::parse::parse_queries;
 use crate::schema::{PropertyType, Schema};
+use crate::text::clip;
 
 /// A parameter name that requests keep for themselves.
 const RESERVED_PARAM: &str = "__now";
@@ -30,7 +34,7 @@ pub fn check_query(text: &str, query_name: Option<&str>, schema: &Schema) -> Res
     let mut names = BTreeSet::new();
     for query in &queries {
         if !names.insert(query.name.text) {
-            findings.add("T28", query.name.at, format!("two queries are called `{}`", query.name.text));
+            findings.add(Code::DuplicateName, query.name.at, format!("two queries are called `{}`", query.name.text));
         }
     }
     if !findings.is_empty() {
@@ -53,7 +57,7 @@ fn select<'q, 'a>(queries: &'q [QueryAst<'a>], name: Option<&str>) -> Result<&'q
         Some(name) => queries
             .iter()
             .find(|query| query.name.text == name)
-            .ok_or_else(|| LangError::QueryUnknown { name: crate::error::clip(name), defined: defined() }),
+            .ok_or_else(|| LangError::QueryUnknown { name: clip(name), defined: defined() }),
         None => match queries {
             [query] => Ok(query),
             _ => Err(LangError::QueryNotNamed { defined: defined() }),
@@ -61,49 +65,20 @@ fn select<'q, 'a>(queries: &'q [QueryAst<'a>], name: Option<&str>) -> Result<&'q
     }
 }
 
-struct Checker<'a, 's> {
-    findings: Findings<'a>,
-    schema: &'s Schema,
-    params: BTreeMap<&'a str, Param>,
-    variables: Vec<Variable>,
-    by_name: BTreeMap<&'a str, VarId>,
-    traversals: Vec<Traversal>,
-    filters: Vec<Predicate>,
-    /// Features that only the schema tells apart, such as undirected edges.
-    unsupported: Vec<(&'static str, At)>,
-}
-
-impl<'a, 's> Checker<'a, 's> {
-    fn new(findings: Findings<'a>, schema: &'s Schema) -> Self {
-        Self {
-            findings,
-            schema,
-            params: BTreeMap::new(),
-            variables: Vec::new(),
-            by_name: BTreeMap::new(),
-            traversals: Vec::new(),
-            filters: Vec::new(),
-            unsupported: Vec::new(),
-        }
-    }
-
-    fn error(&mut self, code: &str, at: At, message: impl Into<String>) {
-        self.findings.add(code, at, message);
-    }
-
+impl<'a> Checker<'a, '_> {
     fn query(mut self, ast: &QueryAst<'a>, text: &'a str) -> Result<CheckedQuery, LangError> {
         let params = self.declare_params(&ast.params);
         let read = match &ast.body {
             BodyAst::Read(read) => {
                 for param in ast.params.iter().filter(|param| param.ty == PropertyType::Blob) {
-                    self.error("T24", param.name.at, "a read cannot take a Blob parameter");
+                    self.error(Code::BlobInRead, param.name.at, "a read cannot take a Blob parameter");
                 }
                 self.read(read)
             }
             BodyAst::Mutation { mixed } => {
                 if let Some(at) = mixed {
                     let message = "a query either deletes, or inserts and updates; split it in two";
-                    self.error("T27", *at, message);
+                    self.error(Code::MixedMutation, *at, message);
                 }
                 None
             }
@@ -111,12 +86,12 @@ impl<'a, 's> Checker<'a, 's> {
         if !self.findings.is_empty() {
             return Err(LangError::Query { diagnostics: self.findings.into_sorted() });
         }
-        let mut unsupported: Vec<(&str, At)> = ast.unsupported.iter().map(|use_| (use_.feature, use_.at)).collect();
+        let mut unsupported: Vec<(Feature, At)> = ast.unsupported.iter().map(|use_| (use_.feature, use_.at)).collect();
         unsupported.extend(&self.unsupported);
         let first = unsupported.into_iter().min_by_key(|(_, at)| at.start);
         if let Some((feature, at)) = first {
             let span = Span::of(text, at.start, at.end);
-            return Err(LangError::Unimplemented { feature: feature.to_owned(), span });
+            return Err(LangError::Unimplemented { feature: feature.to_string(), span });
         }
         let Some(read) = read else {
             // A body without a read is a mutation, which is in the list above.
@@ -136,12 +111,16 @@ impl<'a, 's> Checker<'a, 's> {
         for ast in asts {
             let name = ast.name;
             if name.text == RESERVED_PARAM {
-                self.error("T28", name.at, format!("`${RESERVED_PARAM}` is reserved; choose another name"));
+                self.error(
+                    Code::DuplicateName,
+                    name.at,
+                    format!("`${RESERVED_PARAM}` is reserved; choose another name"),
+                );
             }
             let param = Param { name: name.text.to_owned(), ty: ast.ty.clone(), nullability: ast.nullability };
             params.push(param.clone());
             if self.params.insert(name.text, param).is_some() {
-                self.error("T28", name.at, format!("two parameters are called `${}`", name.text));
+                self.error(Code::DuplicateName, name.at, format!("two parameters are called `${}`", name.text));
             }
         }
         params
@@ -162,14 +141,6 @@ impl<'a, 's> Checker<'a, 's> {
             skip: result.skip,
             limit: result.limit,
         })
-    }
-
-    /// What is told about a name that stands for nothing.
-    fn unbound(&mut self, name: Name<'_>) {
-        let mut known: Vec<&str> = self.by_name.keys().copied().chain(self.params.keys().copied()).collect();
-        known.sort_unstable();
-        let hint = if known.is_empty() { "bind it first".to_owned() } else { format!("known here: {}", list(&known)) };
-        self.findings.add_with_hint("T6", name.at, format!("`${}` is not bound", name.text), hint);
     }
 }
 

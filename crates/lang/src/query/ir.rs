@@ -94,7 +94,7 @@ pub struct Variable {
     pub type_name: String,
 }
 
-/// Whether a variable stands for a node or an edge.
+/// Whether a variable is a node or an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VariableKind {
     /// A node.

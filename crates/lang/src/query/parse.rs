@@ -3,20 +3,20 @@
 //! Parts that are recognized and not run are parsed to their end and listed as unsupported, so that they are never read as something else.
 //! The first text that the grammar refuses stops the parse.
 
+mod context;
 mod expr;
 mod mutation;
 
-use crate::findings::{At, ParseFailure};
+use crate::findings::ParseFailure;
 use crate::lex::{Cursor, Tok};
 use crate::query::ast::{
-    BodyAst, ClauseAst, ConditionAst, CountAst, HopsAst, Name, OrderAst, ParamAst, ProjectionAst, QueryAst, ReadAst,
-    ShapeAst, TraversalAst, Unsupported,
+    BodyAst, ClauseAst, CountAst, Feature, HopsAst, OrderAst, ParamAst, ProjectionAst, QueryAst, ReadAst, ShapeAst,
+    TraversalAst,
 };
 use crate::query::ir::Direction;
+use crate::query::parse::context::{Parser, fail};
 use crate::schema::{Nullability, PropertyType, Scalar};
 
-/// Nesting of parentheses, `not`, lists and calls.
-const DEPTH_MAX: usize = 64;
 /// Clauses of one query.
 const CLAUSES_MAX: usize = 1_000;
 
@@ -31,49 +31,7 @@ pub(crate) fn parse_queries(text: &str) -> Result<Vec<QueryAst<'_>>, ParseFailur
     Ok(queries)
 }
 
-struct Parser<'a> {
-    cursor: Cursor<'a>,
-    depth: usize,
-    clauses: usize,
-    /// Names of the current query's parameters, which decide how some clauses are read.
-    params: Vec<&'a str>,
-    unsupported: Vec<Unsupported>,
-}
-
 impl<'a> Parser<'a> {
-    /// Runs one more level of recursion.
-    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T, ParseFailure>) -> Result<T, ParseFailure> {
-        if self.depth == DEPTH_MAX {
-            let message = format!("nested deeper than {DEPTH_MAX} levels");
-            return Err(ParseFailure { at: self.cursor.place(), message, hint: None });
-        }
-        self.depth += 1;
-        let parsed = parse(self);
-        self.depth -= 1;
-        parsed
-    }
-
-    fn ident(&mut self, what: &str) -> Result<Name<'a>, ParseFailure> {
-        match *self.cursor.peek() {
-            Tok::Lower(text) => Ok(Name { text, at: self.cursor.advance().at }),
-            _ => self.cursor.unexpected_with(what, Some("names here begin with a lower-case letter or `_`")),
-        }
-    }
-
-    fn type_name(&mut self) -> Result<Name<'a>, ParseFailure> {
-        match *self.cursor.peek() {
-            Tok::Upper(text) => Ok(Name { text, at: self.cursor.advance().at }),
-            _ => self.cursor.unexpected_with("a type name", Some("type names begin with an upper-case letter")),
-        }
-    }
-
-    fn var(&mut self) -> Result<Name<'a>, ParseFailure> {
-        match *self.cursor.peek() {
-            Tok::Var(text) => Ok(Name { text, at: self.cursor.advance().at }),
-            _ => self.cursor.unexpected("a variable such as `$a`"),
-        }
-    }
-
     fn query(&mut self) -> Result<QueryAst<'a>, ParseFailure> {
         (self.params, self.unsupported, self.clauses) = (Vec::new(), Vec::new(), 0);
         self.cursor.expect_word("query")?;
@@ -97,7 +55,7 @@ impl<'a> Parser<'a> {
                 _ => return fail(name.at, format!("a query has no annotation `@{}`", name.text)),
             };
             if slot.is_some() {
-                return fail(name.at, format!("`@{}` stands here twice", name.text));
+                return fail(name.at, format!("`@{}` is written twice", name.text));
             }
             self.cursor.expect("(")?;
             let Tok::Str(text) = self.cursor.peek().clone() else { return self.cursor.unexpected("a text in quotes") };
@@ -158,16 +116,6 @@ impl<'a> Parser<'a> {
         };
         self.cursor.advance();
         Ok(ty)
-    }
-
-    fn uint(&mut self) -> Result<u64, ParseFailure> {
-        match *self.cursor.peek() {
-            Tok::Int(digits) if !digits.starts_with('-') => {
-                let at = self.cursor.advance().at;
-                digits.parse().or_else(|_| fail(at, "the number is too large"))
-            }
-            _ => self.cursor.unexpected("a whole number that is not negative"),
-        }
     }
 
     fn read(&mut self) -> Result<ReadAst<'a>, ParseFailure> {
@@ -239,7 +187,7 @@ impl<'a> Parser<'a> {
                 self.traversal()
             }
             Tok::Lower(word) if matches!(self.cursor.peek_at(2), Tok::Var(_) | Tok::Punct("{")) => {
-                // An operator only after a parameter, which cannot stand at the end of an edge.
+                // An operator only after a parameter, which cannot be the end of an edge.
                 let operator = matches!(word, "contains" | "starts_with" | "in") && self.params.contains(&first);
                 if operator { Ok(ClauseAst::Filter(self.condition()?)) } else { self.traversal() }
             }
@@ -257,13 +205,8 @@ impl<'a> Parser<'a> {
     fn negation(&mut self) -> Result<ClauseAst<'a>, ParseFailure> {
         let at = self.cursor.expect_word("not")?;
         self.nested(Self::clause_block)?;
-        self.unsupported("negation `not { … }`", at);
+        self.unsupported(Feature::Negation, at);
         Ok(ClauseAst::Unsupported)
-    }
-
-    fn unsupported(&mut self, feature: &'static str, start: At) {
-        let at = start.to(self.cursor.previous());
-        self.unsupported.push(Unsupported { feature, at });
     }
 
     fn binding(&mut self) -> Result<ClauseAst<'a>, ParseFailure> {
@@ -325,13 +268,4 @@ impl<'a> Parser<'a> {
         };
         Ok(OrderAst { expr, direction })
     }
-
-    /// A condition as a clause or predicate.
-    fn condition(&mut self) -> Result<ConditionAst<'a>, ParseFailure> {
-        self.disjunction()
-    }
-}
-
-fn fail<T>(at: At, message: impl Into<String>) -> Result<T, ParseFailure> {
-    Err(ParseFailure { at, message: message.into(), hint: None })
 }

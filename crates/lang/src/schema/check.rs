@@ -4,21 +4,26 @@
 
 mod annotations;
 mod constraints;
+mod context;
+mod draft;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use omnigraph_types::{Diagnostic, PropertyId, TableId};
 
-use crate::error::{LangError, SCHEMA_ERROR};
+use crate::error::LangError;
 use crate::findings::Findings;
 use crate::schema::ast::{Declarations, InterfaceAst, KindAst, Name, PropertyAst, TypeAst};
 use crate::schema::canonical::sort_type;
-use crate::schema::check::annotations::{PropertyMarks, header_marks, property_marks};
-use crate::schema::model::{
-    Cardinality, Embed, InterfaceDef, InterfaceProperty, Origin, PropertyDef, Schema, TypeDef, TypeKind,
-};
+use crate::schema::check::annotations::{header_marks, property_marks};
+use crate::schema::check::context::Checker;
+use crate::schema::check::draft::{Draft, PropertyMarks, draft};
+use crate::schema::model::{Cardinality, Embed, InterfaceDef, InterfaceProperty, Origin, Schema, TypeDef, TypeKind};
 use crate::schema::parse::parse_declarations;
 use crate::schema::types::{PropertyType, Scalar};
+
+pub use context::Rename;
 
 /// Property names that storage or the languages keep for themselves.
 const RESERVED_EVERYWHERE: [&str; 12] = [
@@ -43,21 +48,10 @@ const RESERVED_ON_EDGES: [&str; 2] = ["from", "to"];
 pub struct ParsedSchema {
     /// The schema, with ids as for a new graph.
     pub(crate) schema: Schema,
-    /// What `@rename_from` says, for matching against an accepted schema.
+    /// Every `@rename_from`, for matching against an accepted schema.
     pub renames: Vec<Rename>,
     /// Findings that do not stop the schema, in the order of the text.
     pub warnings: Vec<Diagnostic>,
-}
-
-/// One `@rename_from`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rename {
-    /// The type that is renamed, or whose property is, by its new name.
-    pub type_name: String,
-    /// The property's new name, if it is a property that is renamed.
-    pub property: Option<String>,
-    /// The old name.
-    pub from: String,
 }
 
 /// Parses and checks a schema text. Warnings are in the result. Time and memory follow the length of the text, which the caller bounds.
@@ -80,10 +74,22 @@ impl Schema {
     }
 }
 
-struct Checker<'a> {
-    findings: Findings<'a>,
-    warnings: Findings<'a>,
-    renames: Vec<Rename>,
+/// What a name is declared as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Declared {
+    Interface,
+    Node,
+    Edge,
+}
+
+impl fmt::Display for Declared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Interface => "interface",
+            Self::Node => "node type",
+            Self::Edge => "edge type",
+        })
+    }
 }
 
 /// Interfaces and ids that declarations refer to.
@@ -93,18 +99,7 @@ struct Scope<'d, 'a> {
     edges: BTreeMap<&'a str, TableId>,
 }
 
-/// A property with what its annotations say.
-struct Draft<'a> {
-    def: PropertyDef,
-    name: Name<'a>,
-    marks: PropertyMarks,
-}
-
 impl<'a> Checker<'a> {
-    fn error(&mut self, name: Name<'_>, message: impl Into<String>) {
-        self.findings.add(SCHEMA_ERROR, name.at, message);
-    }
-
     fn schema(&mut self, declarations: &Declarations<'a>) -> Schema {
         self.check_names(declarations);
         let mut interfaces = BTreeMap::new();
@@ -121,24 +116,23 @@ impl<'a> Checker<'a> {
 
     /// One namespace for nodes, edges and interfaces; edges also differ by more than case.
     fn check_names(&mut self, declarations: &Declarations<'a>) {
-        let mut seen: BTreeMap<&str, &'static str> = BTreeMap::new();
+        let mut seen: BTreeMap<&str, Declared> = BTreeMap::new();
         let mut folded: BTreeMap<String, &str> = BTreeMap::new();
-        let interfaces = declarations.interfaces.iter().map(|ast| (ast.name, "interface"));
+        let interfaces = declarations.interfaces.iter().map(|ast| (ast.name, Declared::Interface));
         let types = declarations.types.iter().map(|ast| match ast.kind {
-            KindAst::Node { .. } => (ast.name, "node"),
-            KindAst::Edge { .. } => (ast.name, "edge"),
+            KindAst::Node { .. } => (ast.name, Declared::Node),
+            KindAst::Edge { .. } => (ast.name, Declared::Edge),
         });
-        let mut names: Vec<(Name<'a>, &'static str)> = interfaces.chain(types).collect();
+        let mut names: Vec<(Name<'a>, Declared)> = interfaces.chain(types).collect();
         names.sort_by_key(|(name, _)| name.at.start);
-        for (name, kind) in names {
+        for (name, declared) in names {
             let reserved = ["Vector", "Enum", "Blob"].contains(&name.text) || Scalar::by_name(name.text).is_some();
             if reserved {
                 self.error(name, format!("`{}` is the name of a built-in type; choose another name", name.text));
             }
-            if let Some(other) = seen.insert(name.text, kind) {
-                let message = format!("duplicate name: `{}` is declared already, as {other} type", name.text);
-                self.error(name, message.replace("interface type", "interface"));
-            } else if kind == "edge"
+            if let Some(other) = seen.insert(name.text, declared) {
+                self.error(name, format!("duplicate name: `{}` is declared already, as {other}", name.text));
+            } else if declared == Declared::Edge
                 && let Some(other) = folded.insert(name.text.to_ascii_lowercase(), name.text)
             {
                 let message =
@@ -286,7 +280,7 @@ impl<'a> Checker<'a> {
                 Some(source) => def.properties[at].embed = Some(Embed { source, model: embed.model.clone() }),
                 None => {
                     let message =
-                        format!("`@embed`: `{}` is no String property of this type", crate::error::clip(&embed.source));
+                        format!("`@embed`: `{}` is no String property of this type", crate::text::clip(&embed.source));
                     self.error(place, message);
                 }
             }
@@ -307,19 +301,6 @@ fn allocate<'a>(declarations: &Declarations<'a>) -> (Ids<'a>, Ids<'a>) {
         *slot = TableId(id);
     }
     (nodes, edges)
-}
-
-fn draft<'a>(property: &PropertyAst<'a>, marks: PropertyMarks, origin: Origin) -> Draft<'a> {
-    let def = PropertyDef {
-        id: PropertyId(0),
-        name: property.name.text.to_owned(),
-        ty: property.ty.clone(),
-        nullability: property.nullability,
-        origin,
-        embed: None,
-        metadata: marks.metadata.clone(),
-    };
-    Draft { def, name: property.name, marks }
 }
 
 fn interface_def(ast: &InterfaceAst<'_>, marks: &[PropertyMarks]) -> InterfaceDef {

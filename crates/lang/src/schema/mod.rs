@@ -4,6 +4,8 @@ mod ast;
 mod canonical;
 mod check;
 mod contract;
+mod describe;
+mod invariants;
 mod model;
 mod parse;
 mod source;

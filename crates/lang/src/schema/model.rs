@@ -3,7 +3,7 @@
 //! A `Schema` is made by parsing a text for a new graph or by reading a stored contract, so its references always resolve:
 //! S-1 every `TableId` and `PropertyId` in it names a type of it, or a property of the same type;
 //! S-2 ids are unique and below the next id, which only grows;
-//! S-3 enum values, constraint lists, annotations and unique members stand in canonical order; key members and properties keep theirs.
+//! S-3 enum values, constraint lists, annotations and unique members are in canonical order; key members and properties keep theirs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -133,7 +133,7 @@ impl TypeDef {
         self.properties.iter().position(|property| property.id == id)
     }
 
-    /// The column that a member stands for: `src`, `dst`, or the property's name.
+    /// The column of a member: `src`, `dst`, or the property's name.
     pub fn column(&self, member: Member) -> &str {
         match member {
             Member::Src => "src",
@@ -202,8 +202,7 @@ pub struct PropertyDef {
 }
 
 /// Where a property is declared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// In the type's own body.
     Own,
@@ -331,8 +330,7 @@ pub struct Annotation {
 }
 
 /// An argument of an annotation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Argument {
     /// `"text"`.
     Text(String),
@@ -373,7 +371,7 @@ impl FromStr for SchemaHash {
     type Err = SchemaHashError;
 
     fn from_str(text: &str) -> Result<Self, SchemaHashError> {
-        let error = || SchemaHashError { text: crate::error::clip(text) };
+        let error = || SchemaHashError { text: crate::text::clip(text) };
         let digit = |b: u8| match b {
             b'0'..=b'9' => Ok(b - b'0'),
             b'a'..=b'f' => Ok(b - b'a' + 10),

@@ -1,11 +1,9 @@
 //! A schema as text that parses to the same schema.
 
-use std::fmt::Write;
-
-use crate::schema::model::{
-    Argument, Cardinality, InterfaceDef, Member, Metadata, Origin, PropertyDef, Schema, TypeDef, TypeKind,
-};
+use crate::schema::describe::string_literal;
+use crate::schema::model::{Argument, InterfaceDef, Member, Metadata, Origin, PropertyDef, Schema, TypeDef, TypeKind};
 use crate::schema::types::{Nullability, PropertyType};
+use crate::text::put;
 
 impl Schema {
     /// The schema in the schema language: interfaces, nodes, then edges, each group by name.
@@ -14,9 +12,7 @@ impl Schema {
         for interface in &self.interfaces {
             write_interface(&mut out, interface);
         }
-        let mut types: Vec<&TypeDef> = self.types.iter().collect();
-        types.sort_by(|a, b| (a.is_edge(), &a.name).cmp(&(b.is_edge(), &b.name)));
-        for def in types {
+        for def in self.types_by_name() {
             self.write_type(&mut out, def);
         }
         out
@@ -29,9 +25,8 @@ impl Schema {
                 put(out, format_args!("node {}", def.name));
             }
             TypeKind::Edge { from, to, card } => {
-                let name = |id| self.type_by_id(id).map_or("", |def| def.name.as_str());
-                put(out, format_args!("edge {}: {} -> {}", def.name, name(from), name(to)));
-                if card != Cardinality::ANY {
+                put(out, format_args!("edge {}: {} -> {}", def.name, self.type_name(from), self.type_name(to)));
+                if card.is_bounded() {
                     let max = card.max.map(|max| max.to_string()).unwrap_or_default();
                     put(out, format_args!(" @card({}..{max})", card.min));
                 }
@@ -48,11 +43,6 @@ impl Schema {
         write_constraints(out, def);
         out.push_str("}\n");
     }
-}
-
-fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
-    // Writing to a String cannot fail.
-    let _ = out.write_fmt(text);
 }
 
 fn separate(out: &mut String) {
@@ -93,33 +83,18 @@ fn write_property(out: &mut String, def: &TypeDef, property: &PropertyDef) {
 
 fn write_embed(out: &mut String, source: &str, model: Option<&str>) {
     out.push_str(" @embed(");
-    write_text(out, source);
+    out.push_str(&string_literal(source));
     if let Some(model) = model {
         out.push_str(", model=");
-        write_text(out, model);
+        out.push_str(&string_literal(model));
     }
     out.push(')');
 }
 
-/// Constraints of the type, those that an interface's annotations give it included: repetition means nothing.
+/// Every constraint of the type, also those that an interface's annotations give it: repeating a constraint changes nothing.
 fn write_constraints(out: &mut String, def: &TypeDef) {
-    let names = |members: &[Member]| members.iter().map(|m| def.column(*m)).collect::<Vec<_>>().join(", ");
-    if let Some(key) = &def.key {
-        put(out, format_args!("  @key({})\n", names(key)));
-    }
-    for unique in &def.uniques {
-        put(out, format_args!("  @unique({})\n", names(unique)));
-    }
-    for member in &def.indexes {
-        put(out, format_args!("  @index({})\n", def.column(*member)));
-    }
-    for range in &def.ranges {
-        put(out, format_args!("  @range({}, {range})\n", def.column(Member::Property(range.property))));
-    }
-    for check in &def.checks {
-        put(out, format_args!("  @check({}, ", def.column(Member::Property(check.property))));
-        write_text(out, &check.pattern);
-        out.push_str(")\n");
+    for text in def.key_text().into_iter().chain(def.constraint_texts()) {
+        put(out, format_args!("  {text}\n"));
     }
 }
 
@@ -127,7 +102,7 @@ fn write_metadata(out: &mut String, metadata: &Metadata) {
     for (name, text) in [("description", &metadata.description), ("instruction", &metadata.instruction)] {
         if let Some(text) = text {
             put(out, format_args!(" @{name}("));
-            write_text(out, text);
+            out.push_str(&string_literal(text));
             out.push(')');
         }
     }
@@ -151,27 +126,11 @@ fn write_metadata(out: &mut String, metadata: &Metadata) {
 
 fn write_argument(out: &mut String, argument: &Argument) {
     match argument {
-        Argument::Text(text) => write_text(out, text),
+        Argument::Text(text) => out.push_str(&string_literal(text)),
         Argument::Identifier(name) => out.push_str(name),
         Argument::Number(number) => out.push_str(number),
         Argument::Bool(flag) => put(out, format_args!("{flag}")),
     }
-}
-
-/// A string literal: the five escapes of the language, everything else raw.
-fn write_text(out: &mut String, text: &str) {
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            other => out.push(other),
-        }
-    }
-    out.push('"');
 }
 
 #[cfg(test)]

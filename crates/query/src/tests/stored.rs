@@ -7,12 +7,14 @@ use arrow::compute::concat_batches;
 use bytes::Bytes;
 use futures::TryStreamExt;
 use omnigraph_catalog::{
-    Catalog, CommitKind, CommitRow, Graphs, NewGraph, NewTable, PinChange, Publication, PublicationKind,
-    PublishOutcome, Snapshot, TableKind,
+    Catalog, Change, CommitOperation, CommitRow, DecidedBy, Graphs, NewGraph, NewTable, Operations, PinChange,
+    Publication, PublicationKind, PublishOutcome, Snapshot,
 };
 use omnigraph_lang::query::check_query;
 use omnigraph_storage::{CommitOutcome, Durability, FileWriterOptions, Store, StoreOptions, TransactionMark};
-use omnigraph_types::{AttemptId, BranchName, CommitId, Limits, OperationId, SystemClock, TableId};
+use omnigraph_types::{
+    AttemptId, BranchName, CommitId, CommitKind, Limits, OperationId, SystemClock, TableId, TypeKind,
+};
 use tempfile::TempDir;
 use ulid::Ulid;
 
@@ -33,7 +35,7 @@ impl Stored {
         let graphs = Graphs::new(store, Arc::new(SystemClock), Arc::new(Limits::default()));
         let tables = graph.schema.types().iter().map(|def| NewTable {
             id: def.id,
-            kind: if def.is_edge() { TableKind::Edge } else { TableKind::Node },
+            kind: if def.is_edge() { TypeKind::Edge } else { TypeKind::Node },
             type_name: def.name.clone(),
             schema: columns(def),
         });
@@ -75,21 +77,30 @@ impl Stored {
         let CommitOutcome::Committed(grown) = store.commit_exact(&opened, &change).await.unwrap() else {
             panic!("another writer")
         };
-        let publication = Publication {
-            commit: Some(CommitRow {
-                id: CommitId(Ulid::new()),
-                parents: vec![base.head()],
-                branch_id: base.branch_id(),
-                version: base.version().next(),
-                actor: "test".to_owned(),
-                time_ms: base.head_commit().time_ms + 1,
-                kind: CommitKind::Load,
+        let commit = CommitRow {
+            id: CommitId(Ulid::new()),
+            parents: vec![base.head()],
+            branch_id: base.branch_id(),
+            version: base.version().next(),
+            actor: "test".to_owned(),
+            time_ms: base.head_commit().time_ms + 1,
+            kind: CommitKind::Load,
+            schema_hash: base.schema_hash().to_owned(),
+            operations: vec![CommitOperation {
                 operation_id,
-                schema_hash: base.schema_hash().to_owned(),
+                actor: "test".to_owned(),
+                kind: CommitKind::Load,
                 counts: Vec::new(),
-            }),
-            pins: vec![PinChange { table, tree: row.tree, version: grown.version(), row_count }],
-            ..Publication::new(PublicationKind::Commit, operation_id, "2".repeat(64), attempt_id)
+            }],
+            counts: Vec::new(),
+        };
+        let pin = PinChange { row_count, content_commit: commit.id, ..PinChange::same_rows(&row, grown.version()) };
+        let publication = Publication {
+            kind: PublicationKind::Commit,
+            decision: DecidedBy::Own.about(attempt_id),
+            preconditions: Vec::new(),
+            changes: vec![Change::Commit(commit), Change::Pin(pin)],
+            operations: Operations::one(operation_id, "2".repeat(64)),
         };
         let staged = self.catalog.stage(&base, &publication).await.unwrap();
         let PublishOutcome::Published(_) = self.catalog.publish(staged).await.unwrap() else { panic!("lost") };

@@ -1,105 +1,74 @@
-//! One cell of an Arrow array as a value of the contract, with every bit kept.
+//! Cells of a result as values of the contract, with every bit kept.
 //!
-//! The Arrow types are exactly those that the language maps to; any other one is answered with `None`, which the caller reports as a defect.
+//! A column is viewed once per batch, so a cell is read without another match on its column's type.
 
-use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::{
-    DataType, Date32Type, Float32Type, Float64Type, Int32Type, Int64Type, TimeUnit, TimestampMillisecondType,
-    UInt32Type, UInt64Type,
-};
-use bytes::Bytes;
-use omnigraph_engine::{ColumnInfo, ColumnType};
+use arrow::array::ArrayRef;
+use omnigraph_columns::ColumnsError;
+use omnigraph_columns::views::{EntityColumn, ResultColumn};
+use omnigraph_lang::value::Value;
+use omnigraph_types::{ColumnInfo, ColumnType};
 use omnigraph_wire::v1 as wire;
-use omnigraph_wire::v1::ScalarType;
-use omnigraph_wire::v1::data_type::Kind as TypeKind;
 use omnigraph_wire::v1::value::Kind;
 
-/// The value of `array` at `row`. `None` if the type has no counterpart in the contract.
-pub(crate) fn value(array: &ArrayRef, row: usize, column: &wire::Column) -> Option<wire::Value> {
-    let node_type = match column.r#type.as_ref().and_then(|data_type| data_type.kind.as_ref()) {
-        Some(TypeKind::NodeType(name)) => name.as_str(),
-        _ => "",
-    };
-    Some(wire::Value { kind: Some(kind(array, row, node_type)?) })
+/// The cells of one column of a batch.
+pub(crate) struct Cells<'a> {
+    column: ResultColumn<'a>,
+    /// The type of its nodes; empty where it holds values.
+    node_type: &'a str,
 }
 
-fn kind(array: &ArrayRef, row: usize, node_type: &str) -> Option<Kind> {
-    if array.is_null(row) {
-        return Some(Kind::NullValue(prost_types::NullValue::NullValue.into()));
+impl<'a> Cells<'a> {
+    /// The cells of a column that the result describes so.
+    pub(crate) fn of(array: &'a ArrayRef, column: &'a ColumnInfo) -> Result<Self, ColumnsError> {
+        let node_type = match &column.ty {
+            ColumnType::Node(name) => name.as_str(),
+            ColumnType::Scalar(_) | ColumnType::List(_) | ColumnType::Vector(_) | ColumnType::Enum(_) => "",
+        };
+        Ok(Self { column: ResultColumn::of(array.as_ref())?, node_type })
     }
-    Some(match array.data_type() {
-        DataType::Boolean => Kind::BoolValue(array.as_boolean().value(row)),
-        DataType::Int32 => Kind::Int32Value(array.as_primitive::<Int32Type>().value(row)),
-        DataType::Int64 => Kind::Int64Value(array.as_primitive::<Int64Type>().value(row)),
-        DataType::UInt32 => Kind::Uint32Value(array.as_primitive::<UInt32Type>().value(row)),
-        DataType::UInt64 => Kind::Uint64Value(array.as_primitive::<UInt64Type>().value(row)),
-        DataType::Float32 => Kind::FloatValue(array.as_primitive::<Float32Type>().value(row)),
-        DataType::Float64 => Kind::DoubleValue(array.as_primitive::<Float64Type>().value(row)),
-        DataType::Utf8 => Kind::StringValue(array.as_string::<i32>().value(row).to_owned()),
-        DataType::LargeUtf8 => Kind::StringValue(array.as_string::<i64>().value(row).to_owned()),
-        DataType::LargeBinary => Kind::BytesValue(Bytes::copy_from_slice(array.as_binary::<i64>().value(row))),
-        DataType::Date32 => Kind::DateValue(array.as_primitive::<Date32Type>().value(row)),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => {
-            Kind::DatetimeValue(array.as_primitive::<TimestampMillisecondType>().value(row))
+
+    /// The value of a row.
+    pub(crate) fn value(&self, row: usize) -> wire::Value {
+        match &self.column {
+            ResultColumn::Values(column) => value(column.value(row)),
+            ResultColumn::Entities(nodes) if nodes.is_null(row) => value(Value::Null),
+            ResultColumn::Entities(nodes) => of_kind(Kind::NodeValue(node(nodes, row, self.node_type))),
         }
-        DataType::List(_) => Kind::ListValue(list(&array.as_list::<i32>().value(row))?),
-        DataType::FixedSizeList(_, _) => {
-            let items = array.as_fixed_size_list().value(row);
-            let values = items.as_primitive_opt::<Float32Type>()?.values().to_vec();
-            Kind::VectorValue(wire::Vector { values })
-        }
-        DataType::Struct(_) => Kind::NodeValue(node(array, row, node_type)?),
-        _ => return None,
+    }
+}
+
+fn of_kind(kind: Kind) -> wire::Value {
+    wire::Value { kind: Some(kind) }
+}
+
+fn value(value: Value) -> wire::Value {
+    of_kind(match value {
+        Value::Null => Kind::NullValue(prost_types::NullValue::NullValue.into()),
+        Value::Bool(flag) => Kind::BoolValue(flag),
+        Value::I32(number) => Kind::Int32Value(number),
+        Value::I64(number) => Kind::Int64Value(number),
+        Value::U32(number) => Kind::Uint32Value(number),
+        Value::U64(number) => Kind::Uint64Value(number),
+        Value::F32(number) => Kind::FloatValue(number),
+        Value::F64(number) => Kind::DoubleValue(number),
+        Value::Date(days) => Kind::DateValue(days),
+        Value::DateTime(ms) => Kind::DatetimeValue(ms),
+        Value::String(text) => Kind::StringValue(text),
+        Value::Bytes(bytes) => Kind::BytesValue(bytes.into()),
+        Value::List(items) => Kind::ListValue(wire::ValueList { values: items.into_iter().map(self::value).collect() }),
+        Value::Vector(values) => Kind::VectorValue(wire::Vector { values }),
     })
 }
 
-fn list(items: &ArrayRef) -> Option<wire::ValueList> {
-    let item = |row| Some(wire::Value { kind: Some(kind(items, row, "")?) });
-    Some(wire::ValueList { values: (0..items.len()).map(item).collect::<Option<_>>()? })
-}
-
-/// A whole node: the struct's `id` and its other fields as properties.
-fn node(array: &ArrayRef, row: usize, node_type: &str) -> Option<wire::NodeValue> {
-    let mut node = wire::NodeValue { r#type: node_type.to_owned(), ..Default::default() };
-    let columns = array.as_struct();
-    for (field, values) in columns.fields().iter().zip(columns.columns()) {
-        match (field.name().as_str(), kind(values, row, "")?) {
-            ("id", Kind::StringValue(id)) => node.id = id,
-            (name, kind) => {
-                let value = Some(wire::Value { kind: Some(kind) });
-                node.properties.push(wire::PropertyValue { name: name.to_owned(), value });
-            }
-        }
-    }
-    Some(node)
-}
-
-/// The type of a result's column. `None` if it has no counterpart in the contract.
-pub(crate) fn data_type(arrow: &DataType, info: &ColumnInfo) -> Option<wire::DataType> {
-    let kind = match (&info.ty, arrow) {
-        (ColumnType::Entity(name), _) => TypeKind::NodeType(name.clone()),
-        (ColumnType::Value(_), DataType::List(item)) => TypeKind::List(scalar(item.data_type())?.into()),
-        (ColumnType::Value(_), DataType::FixedSizeList(_, length)) => {
-            TypeKind::VectorLength(u32::try_from(*length).ok()?)
-        }
-        (ColumnType::Value(_), plain) => TypeKind::Scalar(scalar(plain)?.into()),
+/// A whole node: its id and its properties.
+fn node(nodes: &EntityColumn<'_>, row: usize, node_type: &str) -> wire::NodeValue {
+    let property = |(name, column): &(&str, omnigraph_columns::views::Column<'_>)| wire::PropertyValue {
+        name: (*name).to_owned(),
+        value: Some(value(column.value(row))),
     };
-    Some(wire::DataType { kind: Some(kind) })
-}
-
-fn scalar(arrow: &DataType) -> Option<ScalarType> {
-    Some(match arrow {
-        DataType::Utf8 | DataType::LargeUtf8 => ScalarType::String,
-        DataType::Boolean => ScalarType::Bool,
-        DataType::Int32 => ScalarType::I32,
-        DataType::Int64 => ScalarType::I64,
-        DataType::UInt32 => ScalarType::U32,
-        DataType::UInt64 => ScalarType::U64,
-        DataType::Float32 => ScalarType::F32,
-        DataType::Float64 => ScalarType::F64,
-        DataType::Date32 => ScalarType::Date,
-        DataType::Timestamp(TimeUnit::Millisecond, _) => ScalarType::DateTime,
-        DataType::LargeBinary => ScalarType::Blob,
-        _ => return None,
-    })
+    wire::NodeValue {
+        r#type: node_type.to_owned(),
+        id: nodes.ids.value(row).to_owned(),
+        properties: nodes.properties.iter().map(property).collect(),
+    }
 }

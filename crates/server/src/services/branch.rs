@@ -1,144 +1,120 @@
 //! BranchService: the branches of a graph. Merges are declared and not offered.
 
 use futures::stream::BoxStream;
-use omnigraph_engine::{BranchInfo, CreateBranch, DeleteBranch, Graph};
-use omnigraph_flight::{convert, refuse};
+use omnigraph_call::{CallContext, OpenPage, PageScope, answer, decline};
+use omnigraph_engine::{Engine, GetBranch, ListBranches};
+use omnigraph_flight::run;
 use omnigraph_types::Failure;
+use omnigraph_wire::codec::branch_name;
 use omnigraph_wire::v1 as wire;
 use omnigraph_wire::v1::branch_service_server::BranchService;
+use omnigraph_wire::{AnswerCodec, RequestCodec};
 use tonic::{Request, Response, Status, async_trait};
 
-use super::{Api, open, refuse_call};
-use crate::page::{PageScope, page_size};
+use super::FEATURES_LISTED;
+
+/// The service over one engine.
+#[derive(Debug, Clone)]
+pub(crate) struct Branches {
+    engine: Engine,
+}
+
+impl Branches {
+    /// The service of an engine.
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self { engine }
+    }
+}
 
 #[async_trait]
-impl BranchService for Api {
+impl BranchService for Branches {
     type PreviewMergeStream = BoxStream<'static, Result<wire::PreviewMergeResponse, Status>>;
 
     async fn create_branch(
         &self,
         request: Request<wire::CreateBranchRequest>,
     ) -> Result<Response<wire::CreateBranchResponse>, Status> {
-        self.create_branch(request).await.map(Response::new).map_err(refuse)
+        answer(request, |context, message| self.create(context, message)).await
     }
 
     async fn get_branch(
         &self,
         request: Request<wire::GetBranchRequest>,
     ) -> Result<Response<wire::GetBranchResponse>, Status> {
-        self.branch(request).await.map(Response::new).map_err(refuse)
+        answer(request, |context, message| self.get(context, message)).await
     }
 
     async fn list_branches(
         &self,
         request: Request<wire::ListBranchesRequest>,
     ) -> Result<Response<wire::ListBranchesResponse>, Status> {
-        self.branches(request).await.map(Response::new).map_err(refuse)
+        answer(request, |context, message| self.list(context, message)).await
     }
 
     async fn delete_branch(
         &self,
         request: Request<wire::DeleteBranchRequest>,
     ) -> Result<Response<wire::DeleteBranchResponse>, Status> {
-        self.delete_branch(request).await.map(Response::new).map_err(refuse)
+        answer(request, |context, message| self.delete(context, message)).await
     }
 
     async fn preview_merge(
         &self,
-        _: Request<wire::PreviewMergeRequest>,
+        request: Request<wire::PreviewMergeRequest>,
     ) -> Result<Response<Self::PreviewMergeStream>, Status> {
-        refuse_call("PreviewMerge")
+        decline(&request, FEATURES_LISTED)
     }
 
     async fn merge_branch(
         &self,
-        _: Request<wire::MergeBranchRequest>,
+        request: Request<wire::MergeBranchRequest>,
     ) -> Result<Response<wire::MergeBranchResponse>, Status> {
-        refuse_call("MergeBranch")
+        decline(&request, FEATURES_LISTED)
     }
 }
 
-impl Api {
-    async fn create_branch(
+impl Branches {
+    async fn create(
         &self,
-        request: Request<wire::CreateBranchRequest>,
+        context: CallContext,
+        request: wire::CreateBranchRequest,
     ) -> Result<wire::CreateBranchResponse, Failure> {
-        let (context, request) = open(request)?;
-        let graph = self.graph(&context, &request.graph).await?;
-        let create = CreateBranch {
-            name: convert::branch_name("branch", &request.branch)?,
-            source: convert::read_point("source", request.source)?,
-            operation_id: convert::operation_id(&request.operation_id)?,
-            expected_head: convert::expected_head(&request.expected_head)?,
-            validate_only: convert::validate_only(request.validate_only),
-            actor: context.actor().to_owned(),
-            deadline: Some(context.deadline()),
-        };
-        let receipt = graph.create_branch(create).await?;
-        Ok(wire::CreateBranchResponse {
-            branch: receipt.branch.map(|info| encode(&graph, &info)),
-            operation_id: receipt.operation_id.to_string(),
-        })
+        let (graph, create) = wire::CreateBranchRequest::from_wire(request)?;
+        let receipt = run::write(&self.engine, &context, &graph, create).await?;
+        Ok(wire::CreateBranchResponse::to_wire(receipt))
     }
 
-    async fn branch(&self, request: Request<wire::GetBranchRequest>) -> Result<wire::GetBranchResponse, Failure> {
-        let (context, request) = open(request)?;
-        let name = convert::branch_name("branch", &request.branch)?;
-        let graph = self.graph(&context, &request.graph).await?;
-        let info = graph.branch(&name).await?;
-        Ok(wire::GetBranchResponse { branch: Some(encode(&graph, &info)) })
-    }
-
-    async fn branches(
+    async fn get(
         &self,
-        request: Request<wire::ListBranchesRequest>,
+        context: CallContext,
+        request: wire::GetBranchRequest,
+    ) -> Result<wire::GetBranchResponse, Failure> {
+        let (graph, name) = wire::GetBranchRequest::from_wire(request)?;
+        let branch = run::read(&self.engine, &context, &graph, GetBranch { name }).await?;
+        Ok(wire::GetBranchResponse::to_wire(branch))
+    }
+
+    async fn list(
+        &self,
+        context: CallContext,
+        request: wire::ListBranchesRequest,
     ) -> Result<wire::ListBranchesResponse, Failure> {
-        let (context, request) = open(request)?;
-        let scope = PageScope { call: "ListBranches", fields: &[&request.graph] };
-        let after = scope.cursor(&request.page_token)?;
-        let after = after.map(|name| convert::branch_name("page_token", &name)).transpose()?;
-        let size = page_size(request.page_size, self.engine.limits());
-        let graph = self.graph(&context, &request.graph).await?;
-        // One more than the page tells whether another page follows.
-        let mut branches = graph.list_branches(after.as_ref(), size.saturating_add(1)).await?;
-        let more = branches.len() > size;
-        branches.truncate(size);
-        let last = branches.last().filter(|_| more);
-        Ok(wire::ListBranchesResponse {
-            next_page_token: last.map(|info| scope.token(info.name.as_str())).unwrap_or_default(),
-            branches: branches.iter().map(|info| encode(&graph, info)).collect(),
-        })
+        let (graph, page) = wire::ListBranchesRequest::from_wire(request)?;
+        let scope = PageScope { call: context.call_name(), fields: &[graph.as_str()] };
+        let page = OpenPage::open(scope, &page, self.engine.limits())?;
+        let after = page.cursor().map(|name| branch_name("page_token", name)).transpose()?;
+        let list = ListBranches { after, most: page.most() };
+        let branches = run::read(&self.engine, &context, &graph, list).await?;
+        Ok(wire::ListBranchesResponse::to_wire(page.close(branches, |branch| branch.name.to_string())))
     }
 
-    async fn delete_branch(
+    async fn delete(
         &self,
-        request: Request<wire::DeleteBranchRequest>,
+        context: CallContext,
+        request: wire::DeleteBranchRequest,
     ) -> Result<wire::DeleteBranchResponse, Failure> {
-        let (context, request) = open(request)?;
-        let graph = self.graph(&context, &request.graph).await?;
-        let delete = DeleteBranch {
-            name: convert::branch_name("branch", &request.branch)?,
-            operation_id: convert::operation_id(&request.operation_id)?,
-            expected_head: convert::expected_head(&request.expected_head)?,
-            validate_only: convert::validate_only(request.validate_only),
-            actor: context.actor().to_owned(),
-            deadline: Some(context.deadline()),
-        };
-        let receipt = graph.delete_branch(delete).await?;
-        Ok(wire::DeleteBranchResponse { operation_id: receipt.operation_id.to_string() })
-    }
-}
-
-fn encode(graph: &Graph, info: &BranchInfo) -> wire::Branch {
-    wire::Branch {
-        name: format!("graphs/{}/branches/{}", graph.name(), info.name),
-        graph: graph.name().to_string(),
-        branch: info.name.to_string(),
-        branch_id: info.id.to_string(),
-        head: info.head.to_string(),
-        source_branch: info.source.as_ref().map(ToString::to_string).unwrap_or_default(),
-        source_commit: info.source_commit.map(|commit| commit.to_string()).unwrap_or_default(),
-        create_time: Some(convert::timestamp(info.created_ms)),
-        schema_hash: info.schema_hash.clone(),
+        let (graph, delete) = wire::DeleteBranchRequest::from_wire(request)?;
+        let receipt = run::write(&self.engine, &context, &graph, delete).await?;
+        Ok(wire::DeleteBranchResponse::to_wire(receipt))
     }
 }

@@ -1,17 +1,33 @@
 //! CommitService: the history of a graph.
 
 use futures::stream::BoxStream;
-use omnigraph_flight::{convert, refuse};
+use omnigraph_call::{CallContext, OpenPage, PageScope, answer, decline};
+use omnigraph_engine::{Engine, GetCommit, ListCommits};
+use omnigraph_flight::run;
 use omnigraph_types::Failure;
+use omnigraph_wire::codec::commit_id;
 use omnigraph_wire::v1 as wire;
 use omnigraph_wire::v1::commit_service_server::CommitService;
+use omnigraph_wire::{AnswerCodec, RequestCodec};
 use tonic::{Request, Response, Status, async_trait};
 
-use super::{Api, open, refuse_call};
-use crate::page::{PageScope, page_size};
+use super::FEATURES_LISTED;
+
+/// The service over one engine.
+#[derive(Debug, Clone)]
+pub(crate) struct Commits {
+    engine: Engine,
+}
+
+impl Commits {
+    /// The service of an engine.
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self { engine }
+    }
+}
 
 #[async_trait]
-impl CommitService for Api {
+impl CommitService for Commits {
     type DiffCommitsStream = BoxStream<'static, Result<wire::DiffCommitsResponse, Status>>;
     type WatchCommitsStream = BoxStream<'static, Result<wire::WatchCommitsResponse, Status>>;
 
@@ -19,56 +35,54 @@ impl CommitService for Api {
         &self,
         request: Request<wire::GetCommitRequest>,
     ) -> Result<Response<wire::GetCommitResponse>, Status> {
-        self.commit(request).await.map(Response::new).map_err(refuse)
+        answer(request, |context, message| self.get(context, message)).await
     }
 
     async fn list_commits(
         &self,
         request: Request<wire::ListCommitsRequest>,
     ) -> Result<Response<wire::ListCommitsResponse>, Status> {
-        self.commits(request).await.map(Response::new).map_err(refuse)
+        answer(request, |context, message| self.list(context, message)).await
     }
 
     async fn diff_commits(
         &self,
-        _: Request<wire::DiffCommitsRequest>,
+        request: Request<wire::DiffCommitsRequest>,
     ) -> Result<Response<Self::DiffCommitsStream>, Status> {
-        refuse_call("DiffCommits")
+        decline(&request, FEATURES_LISTED)
     }
 
     async fn watch_commits(
         &self,
-        _: Request<wire::WatchCommitsRequest>,
+        request: Request<wire::WatchCommitsRequest>,
     ) -> Result<Response<Self::WatchCommitsStream>, Status> {
-        refuse_call("WatchCommits")
+        decline(&request, FEATURES_LISTED)
     }
 }
 
-impl Api {
-    async fn commit(&self, request: Request<wire::GetCommitRequest>) -> Result<wire::GetCommitResponse, Failure> {
-        let (context, request) = open(request)?;
-        let id = convert::commit_id("commit", &request.commit)?;
-        let graph = self.graph(&context, &request.graph).await?;
-        let info = graph.commit(id).await?;
-        Ok(wire::GetCommitResponse { commit: Some(convert::commit(graph.name(), &info)) })
+impl Commits {
+    async fn get(
+        &self,
+        context: CallContext,
+        request: wire::GetCommitRequest,
+    ) -> Result<wire::GetCommitResponse, Failure> {
+        let (graph, id) = wire::GetCommitRequest::from_wire(request)?;
+        let commit = run::read(&self.engine, &context, &graph, GetCommit { id }).await?;
+        Ok(wire::GetCommitResponse::to_wire(commit))
     }
 
-    async fn commits(&self, request: Request<wire::ListCommitsRequest>) -> Result<wire::ListCommitsResponse, Failure> {
-        let (context, request) = open(request)?;
-        let branch = convert::branch_name("branch", &request.branch)?;
-        let scope = PageScope { call: "ListCommits", fields: &[&request.graph, &request.branch] };
-        let after = scope.cursor(&request.page_token)?;
-        let after = after.map(|id| convert::commit_id("page_token", &id)).transpose()?;
-        let size = page_size(request.page_size, self.engine.limits());
-        let graph = self.graph(&context, &request.graph).await?;
-        // One more than the page tells whether another page follows.
-        let mut commits = graph.list_commits(&branch, after, size.saturating_add(1)).await?;
-        let more = commits.len() > size;
-        commits.truncate(size);
-        let last = commits.last().filter(|_| more);
-        Ok(wire::ListCommitsResponse {
-            next_page_token: last.map(|commit| scope.token(&commit.id.to_string())).unwrap_or_default(),
-            commits: commits.iter().map(|info| convert::commit(graph.name(), info)).collect(),
-        })
+    async fn list(
+        &self,
+        context: CallContext,
+        request: wire::ListCommitsRequest,
+    ) -> Result<wire::ListCommitsResponse, Failure> {
+        let (graph, branch, page) = wire::ListCommitsRequest::from_wire(request)?;
+        let fields = [graph.to_string(), branch.to_string()];
+        let scope = PageScope { call: context.call_name(), fields: &[&fields[0], &fields[1]] };
+        let page = OpenPage::open(scope, &page, self.engine.limits())?;
+        let after = page.cursor().map(|id| commit_id("page_token", id)).transpose()?;
+        let list = ListCommits { branch, after, most: page.most() };
+        let commits = run::read(&self.engine, &context, &graph, list).await?;
+        Ok(wire::ListCommitsResponse::to_wire(page.close(commits, |commit| commit.id.to_string())))
     }
 }

@@ -1,72 +1,77 @@
 //! QueryService: reads.
 
 use futures::stream::{self, BoxStream};
-use futures::{StreamExt, TryStreamExt};
-use omnigraph_engine::QueryRequest;
-use omnigraph_flight::{convert, refuse};
-use omnigraph_types::Failure;
+use futures::{Stream, StreamExt, TryStreamExt};
+use omnigraph_call::{CallContext, answer_stream, decline};
+use omnigraph_engine::Engine;
+use omnigraph_flight::run;
+use omnigraph_types::{Failure, QueryHeader, ResultFormat};
 use omnigraph_wire::v1 as wire;
 use omnigraph_wire::v1::query_response::Part;
 use omnigraph_wire::v1::query_service_server::QueryService;
+use omnigraph_wire::{AnswerCodec, RequestCodec};
 use tonic::{Request, Response, Status, async_trait};
 
-use super::{Api, open, refuse_call};
+use super::FEATURES_LISTED;
 use crate::rows;
 
+/// The service over one engine.
+#[derive(Debug, Clone)]
+pub(crate) struct Queries {
+    engine: Engine,
+}
+
+impl Queries {
+    /// The service of an engine.
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self { engine }
+    }
+}
+
 #[async_trait]
-impl QueryService for Api {
+impl QueryService for Queries {
     type QueryStream = BoxStream<'static, Result<wire::QueryResponse, Status>>;
     type ReadBlobStream = BoxStream<'static, Result<wire::ReadBlobResponse, Status>>;
 
     async fn query(&self, request: Request<wire::QueryRequest>) -> Result<Response<Self::QueryStream>, Status> {
-        self.run(request).await.map(Response::new).map_err(refuse)
+        answer_stream(request, |context, message| self.run(context, message)).await
     }
 
-    async fn explain(&self, _: Request<wire::ExplainRequest>) -> Result<Response<wire::ExplainResponse>, Status> {
-        refuse_call("Explain")
+    async fn explain(&self, request: Request<wire::ExplainRequest>) -> Result<Response<wire::ExplainResponse>, Status> {
+        decline(&request, FEATURES_LISTED)
     }
 
     async fn get_entity(
         &self,
-        _: Request<wire::GetEntityRequest>,
+        request: Request<wire::GetEntityRequest>,
     ) -> Result<Response<wire::GetEntityResponse>, Status> {
-        refuse_call("GetEntity")
+        decline(&request, FEATURES_LISTED)
     }
 
-    async fn read_blob(&self, _: Request<wire::ReadBlobRequest>) -> Result<Response<Self::ReadBlobStream>, Status> {
-        refuse_call("ReadBlob")
+    async fn read_blob(
+        &self,
+        request: Request<wire::ReadBlobRequest>,
+    ) -> Result<Response<Self::ReadBlobStream>, Status> {
+        decline(&request, FEATURES_LISTED)
     }
 }
 
-impl Api {
-    async fn run(&self, request: Request<wire::QueryRequest>) -> Result<<Self as QueryService>::QueryStream, Failure> {
-        let (context, request) = open(request)?;
-        let format = wire::ResultFormat::try_from(request.format)
-            .map_err(|_| convert::invalid("format", format!("format is {}: use rows or arrow_ipc", request.format)))?;
-        let at = convert::read_at(request.at)?;
-        let graph = self.graph(&context, &request.graph).await?;
-        let snapshot = graph.snapshot(&at).await?;
-        let query = QueryRequest {
-            text: request.query,
-            name: convert::query_name(request.query_name.clone()),
-            params_json: request.params_json,
-        };
-        let result = snapshot.query(query).await?;
-        let columns = rows::columns(&result)?;
-        let header = wire::QueryHeader {
-            columns: columns.clone(),
-            commit: Some(convert::commit(graph.name(), snapshot.commit())),
-            query_name: request.query_name,
-        };
+impl Queries {
+    async fn run(
+        &self,
+        context: CallContext,
+        request: wire::QueryRequest,
+    ) -> Result<impl Stream<Item = Result<wire::QueryResponse, Failure>> + Send + use<>, Failure> {
+        let (graph, query, format) = wire::QueryRequest::from_wire(request)?;
+        let name = query.name.clone();
+        let result = run::read(&self.engine, &context, &graph, query).await?;
+        let columns = rows::columns(result.columns);
+        let header = QueryHeader { columns: columns.clone(), commit: result.commit, name };
         let parts = match format {
-            wire::ResultFormat::Unspecified | wire::ResultFormat::Rows => {
-                rows::row_chunks(columns, result.batches).map_ok(Part::Rows).boxed()
-            }
-            wire::ResultFormat::ArrowIpc => {
-                rows::ipc_pieces(&result.schema, result.batches)?.map_ok(Part::ArrowIpc).boxed()
-            }
+            ResultFormat::Rows => rows::row_chunks(columns, result.batches).map_ok(Part::Rows).boxed(),
+            ResultFormat::ArrowIpc => rows::ipc_pieces(&result.schema, result.batches)?.map_ok(Part::ArrowIpc).boxed(),
         };
-        let parts = stream::iter([Ok(Part::Header(header))]).chain(parts);
-        Ok(parts.map_ok(|part| wire::QueryResponse { part: Some(part) }).map_err(refuse).boxed())
+        let parts = stream::iter([Ok(Part::Header(wire::QueryHeader::to_wire(header)))]).chain(parts);
+        Ok(parts.map_ok(|part| wire::QueryResponse { part: Some(part) }))
     }
 }

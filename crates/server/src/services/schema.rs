@@ -1,66 +1,68 @@
 //! SchemaService: the schema in force.
 
-use omnigraph_engine::GraphSnapshot;
-use omnigraph_flight::{convert, refuse};
+use omnigraph_call::{CallContext, answer, decline};
+use omnigraph_engine::{Engine, GetSchema};
+use omnigraph_flight::run;
 use omnigraph_types::Failure;
 use omnigraph_wire::v1 as wire;
 use omnigraph_wire::v1::schema_service_server::SchemaService;
+use omnigraph_wire::{AnswerCodec, RequestCodec};
 use tonic::{Request, Response, Status, async_trait};
 
-use super::{Api, open, refuse_call};
-use crate::contract;
+use super::FEATURES_LISTED;
+
+/// The service over one engine.
+#[derive(Debug, Clone)]
+pub(crate) struct Schemas {
+    engine: Engine,
+}
+
+impl Schemas {
+    /// The service of an engine.
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self { engine }
+    }
+}
 
 #[async_trait]
-impl SchemaService for Api {
+impl SchemaService for Schemas {
     async fn get_schema(
         &self,
         request: Request<wire::GetSchemaRequest>,
     ) -> Result<Response<wire::GetSchemaResponse>, Status> {
-        self.schema(request).await.map(Response::new).map_err(refuse)
+        answer(request, |context, message| self.get(context, message)).await
     }
 
     async fn plan_schema(
         &self,
-        _: Request<wire::PlanSchemaRequest>,
+        request: Request<wire::PlanSchemaRequest>,
     ) -> Result<Response<wire::PlanSchemaResponse>, Status> {
-        refuse_call("PlanSchema")
+        decline(&request, FEATURES_LISTED)
     }
 
     async fn apply_schema(
         &self,
-        _: Request<wire::ApplySchemaRequest>,
+        request: Request<wire::ApplySchemaRequest>,
     ) -> Result<Response<wire::ApplySchemaResponse>, Status> {
-        refuse_call("ApplySchema")
+        decline(&request, FEATURES_LISTED)
     }
 
     async fn lint_query(
         &self,
-        _: Request<wire::LintQueryRequest>,
+        request: Request<wire::LintQueryRequest>,
     ) -> Result<Response<wire::LintQueryResponse>, Status> {
-        refuse_call("LintQuery")
+        decline(&request, FEATURES_LISTED)
     }
 }
 
-impl Api {
-    async fn schema(&self, request: Request<wire::GetSchemaRequest>) -> Result<wire::GetSchemaResponse, Failure> {
-        let (context, request) = open(request)?;
-        let at = convert::read_at(request.at)?;
-        let graph = self.graph(&context, &request.graph).await?;
-        let snapshot = graph.snapshot(&at).await?;
-        Ok(wire::GetSchemaResponse {
-            schema: Some(describe(&snapshot)?),
-            commit: Some(convert::commit(graph.name(), snapshot.commit())),
-        })
+impl Schemas {
+    async fn get(
+        &self,
+        context: CallContext,
+        request: wire::GetSchemaRequest,
+    ) -> Result<wire::GetSchemaResponse, Failure> {
+        let (graph, at) = wire::GetSchemaRequest::from_wire(request)?;
+        let schema = run::read(&self.engine, &context, &graph, GetSchema { at }).await?;
+        Ok(wire::GetSchemaResponse::to_wire(schema))
     }
-}
-
-fn describe(snapshot: &GraphSnapshot) -> Result<wire::Schema, Failure> {
-    let schema = snapshot.schema();
-    let json = schema.to_canonical_json();
-    Ok(wire::Schema {
-        source: schema.to_source(),
-        types: contract::types(&json)?,
-        contract_json: String::from_utf8_lossy(&json).into_owned(),
-        hash: schema.hash().to_string(),
-    })
 }

@@ -1,10 +1,12 @@
 //! ServerService: what this server is.
 
+use omnigraph_call::answer;
+use omnigraph_engine::Engine;
+use omnigraph_types::{Feature, ServerInfo};
+use omnigraph_wire::AnswerCodec;
 use omnigraph_wire::v1 as wire;
 use omnigraph_wire::v1::server_service_server::ServerService;
 use tonic::{Request, Response, Status, async_trait};
-
-use super::Api;
 
 /// Every feature that a client may ask about, whether it is on, and what it is.
 const FEATURES: [(&str, bool, &str); 11] = [
@@ -21,29 +23,41 @@ const FEATURES: [(&str, bool, &str); 11] = [
     ("repair", true, "Repair of what needs a person, and checks of whole graphs"),
 ];
 
+/// The service over one engine.
+#[derive(Debug, Clone)]
+pub(crate) struct ServerFacts {
+    engine: Engine,
+}
+
+impl ServerFacts {
+    /// The service of an engine.
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self { engine }
+    }
+}
+
 #[async_trait]
-impl ServerService for Api {
+impl ServerService for ServerFacts {
     async fn get_server_info(
         &self,
-        _: Request<wire::GetServerInfoRequest>,
+        request: Request<wire::GetServerInfoRequest>,
     ) -> Result<Response<wire::GetServerInfoResponse>, Status> {
-        let limits = self.engine.limits().entries().into_iter().map(|limit| wire::Limit {
-            name: limit.name.to_owned(),
-            value: limit.value,
-            default_value: limit.default,
-            unit: limit.unit.to_owned(),
-            description: limit.description.to_owned(),
-        });
-        let features = FEATURES.into_iter().map(|(name, enabled, description)| wire::Feature {
+        answer(request, |_, _| async { Ok(wire::GetServerInfoResponse::to_wire(self.info())) }).await
+    }
+}
+
+impl ServerFacts {
+    fn info(&self) -> ServerInfo {
+        let features = FEATURES.into_iter().map(|(name, enabled, description)| Feature {
             name: name.to_owned(),
             enabled,
             description: description.to_owned(),
         });
-        Ok(Response::new(wire::GetServerInfoResponse {
+        ServerInfo {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             storage_format: omnigraph_engine::STORAGE_FORMAT,
-            limits: limits.collect(),
+            limits: self.engine.limits().entries().into_iter().map(|limit| limit.into_owned()).collect(),
             features: features.collect(),
-        }))
+        }
     }
 }

@@ -143,7 +143,7 @@ async fn server_tells_every_limit_in_force() {
         .unwrap()
         .into_inner();
     let limit = info.limits.iter().find(|limit| limit.name == "merge_rows_max").unwrap();
-    assert_eq!((limit.value, limit.default_value, limit.unit.as_str()), (77, 1_000_000, "rows"));
+    assert_eq!((limit.value, limit.default_value, limit.unit()), (77, 1_000_000, wire::LimitUnit::Rows));
     assert_eq!(info.limits.len(), omnigraph_types::Limits::default().entries().len());
     assert_eq!(info.version, env!("CARGO_PKG_VERSION"));
 }

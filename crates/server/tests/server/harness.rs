@@ -88,7 +88,7 @@ impl TestServer {
         self.task.await.unwrap()
     }
 
-    /// Tells the server to stop, and returns what is left of it.
+    /// Asks the server to stop, and returns its channel and task.
     pub(crate) fn begin_stop(self) -> (Channel, JoinHandle<Result<(), ServeError>>) {
         let _ = self.stop.send(());
         (self.channel, self.task)

@@ -39,7 +39,7 @@ struct Frames {
 }
 
 impl Frames {
-    /// Begins a call and waits until the server has told its windows.
+    /// Begins a call and waits until the server has sent its windows.
     async fn begin(server: &TestServer, path: &str) -> Self {
         let socket = TcpStream::connect(server.address).await.unwrap();
         let mut frames = Self { socket };

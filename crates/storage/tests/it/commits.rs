@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use omnigraph_storage::{
-    Certainty, CommitOutcome, Existence, StagedChange, StagedFiles, StorageError, StoreCall, TransactionKind, TreeRef,
+    Certainty, CommitOutcome, Existence, Predicate, StagedChange, StagedFiles, StorageError, StoreCall,
+    TransactionKind, TreeRef,
 };
 use omnigraph_testkit::{
     CountingHook, FaultHook, FaultPlan, TempStore, create_table, fresh_mark, ids_in, node_batch, node_schema,
@@ -78,6 +79,60 @@ async fn change_that_landed_is_committed_again_at_the_same_version() {
     let transactions = temp.folder().join("tables/nodes/1/_transactions");
     let kept = std::fs::read_dir(transactions).unwrap().count();
     assert_eq!(kept, 3, "the loser's transaction file is removed, those that landed stay");
+}
+
+#[tokio::test]
+async fn transactions_of_one_effect_land_in_order() {
+    let temp = TempStore::open().await;
+    let base = table_with(&temp.store, &["a", "b"]).await;
+    let kept = base.fragments()[0].id;
+    let (first, second) = (append_of(&temp.store, &base, &["c"]).await, append_of(&temp.store, &base, &["d"]).await);
+    let rows = staged_rows(&temp.store, &table_path(), vec![node_batch([("e", 0)])]).await.unwrap();
+    let third = base.stage_replace(&[kept], rows, fresh_mark());
+    let made = committed(temp.store.commit_exact(&base, &first).await);
+    assert!(temp.store.commit_exact(&made, &second).await.is_err(), "staged on the base, and not declared a later one");
+    let made = committed(temp.store.commit_exact(&made, &second.after(&made)).await);
+    assert_eq!(
+        (made.version(), ids_in(&made).await.unwrap()),
+        (TableVersion(3), vec!["a", "b", "c", "d"].into_iter().map(str::to_owned).collect())
+    );
+    let late = third.after(&made);
+    assert_eq!(late.read_version(), TableVersion(3));
+    let made = committed(temp.store.commit_exact(&made, &late).await);
+    assert_eq!(
+        (made.version(), ids_in(&made).await.unwrap()),
+        (TableVersion(4), vec!["c", "d", "e"].into_iter().map(str::to_owned).collect())
+    );
+    let landed = temp.store.transaction_at(&main_tree(), TableVersion(3)).await.unwrap().unwrap();
+    assert_eq!(&landed.uuid, &second.mark().uuid);
+}
+
+#[tokio::test]
+async fn later_transaction_of_an_effect_meets_an_occupied_slot() {
+    let temp = TempStore::open().await;
+    let base = table_with(&temp.store, &["a"]).await;
+    let (first, second) = (append_of(&temp.store, &base, &["b"]).await, append_of(&temp.store, &base, &["c"]).await);
+    let made = committed(temp.store.commit_exact(&base, &first).await);
+    let mark = fresh_mark();
+    committed(temp.store.restore_exact(&main_tree(), base.version(), TableVersion(3), &mark).await);
+    assert_eq!(occupant(temp.store.commit_exact(&made, &second.after(&made)).await).uuid, mark.uuid);
+}
+
+#[tokio::test]
+async fn second_change_of_a_fragment_in_one_effect_is_refused() {
+    let temp = TempStore::open().await;
+    let base = table_with(&temp.store, &["a", "b", "c"]).await;
+    let among = |id: &str| Predicate::IsIn { column: "id".to_owned(), values: vec![id.to_owned()] };
+    let first = base.stage_delete(&among("a"), fresh_mark()).await.unwrap().unwrap();
+    let second = base.stage_delete(&among("b"), fresh_mark()).await.unwrap().unwrap();
+    let replacing = base.stage_replace(&[base.fragments()[0].id], StagedFiles::empty(), fresh_mark());
+    let made = committed(temp.store.commit_exact(&base, &first).await);
+    for change in [second, replacing] {
+        let refused = temp.store.commit_exact(&made, &change.after(&made)).await;
+        assert!(matches!(refused, Err(StorageError::Mismatch { .. })), "{refused:?}");
+    }
+    assert_eq!(temp.store.head(&main_tree()).await.unwrap(), Some(TableVersion(2)));
+    assert_eq!(ids_in(&made).await.unwrap(), ["b", "c"]);
 }
 
 #[tokio::test]

@@ -51,7 +51,7 @@ async fn second_put_if_absent_is_refused_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_or_a_folder_is_told_and_not_read() {
+async fn too_large_object_or_folder_is_reported_and_not_read() {
     let temp = TempStore::open().await;
     let (huge, folder) = (ObjectPath::new("g/huge.json"), ObjectPath::new("g/folder.json"));
     let place = |path: &ObjectPath| PathBuf::from(temp.store.root()).join(path.as_str());
@@ -60,8 +60,8 @@ async fn what_is_too_large_or_a_folder_is_told_and_not_read() {
         std::fs::File::create(place(&huge)).unwrap().set_len(bytes).unwrap();
         match temp.store.get(&huge).await {
             Ok(Some(object)) => assert!(reads && object.bytes.len() as u64 == bytes),
-            Err(StorageError::Misplaced { found: Misplaced::TooLarge { bytes: told, .. }, .. }) => {
-                assert!(!reads && told == bytes);
+            Err(StorageError::Misplaced { found: Misplaced::TooLarge { bytes: reported, .. }, .. }) => {
+                assert!(!reads && reported == bytes);
             }
             other => panic!("{bytes}: {other:?}"),
         }

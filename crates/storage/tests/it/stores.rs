@@ -123,7 +123,7 @@ async fn late_commit_is_unknown_and_lands_only_in_a_free_slot() {
         assert!(matches!(error, StorageError::CommitUnknown { version: TableVersion(2), .. }), "{kind:?}: {error:?}");
         late.land().await;
         let by = temp.store.transaction_at(&main_tree(), TableVersion(2)).await.unwrap().unwrap();
-        assert_eq!(by.uuid, change.mark().uuid, "{kind:?}: it landed, and can be told by its transaction");
+        assert_eq!(by.uuid, change.mark().uuid, "{kind:?}: it landed, and its transaction identifies it");
         let second = committed(temp.store.commit_exact(&first, &change).await);
         assert_eq!(ids_in(&second).await.unwrap(), ["a", "b"], "{kind:?}");
 
@@ -140,12 +140,12 @@ async fn late_commit_is_unknown_and_lands_only_in_a_free_slot() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn torn_objects_are_told_and_never_taken_for_whole() {
+async fn torn_objects_are_reported_and_never_taken_for_whole() {
     for kind in EVERY_STORE {
         let (temp, faults) = faulty(kind).await;
         faults.tear(FaultPlan::next(StoreCall::PutIfAbsent, "__recovery"));
         let put = temp.store.put_if_absent(&intent(), Bytes::from_static(b"0123456789")).await;
-        assert_eq!(put.unwrap(), PutOutcome::AlreadyExists, "{kind:?}: somebody's object is there, and it is not ours");
+        assert_eq!(put.unwrap(), PutOutcome::AlreadyExists, "{kind:?}: a foreign object has the path");
         assert_eq!(temp.store.get(&intent()).await.unwrap().unwrap().bytes, "01234", "{kind:?}");
 
         let first = table_with(&temp.store, &["a"]).await;
@@ -169,6 +169,10 @@ async fn torn_objects_are_told_and_never_taken_for_whole() {
         assert!(written.is_err(), "{kind:?}: a torn data file is never staged: {written:?}");
         let nothing = first.stage_overwrite(StagedFiles::empty(), fresh_mark());
         let error = temp.store.commit_exact(&first, &nothing).await.unwrap_err();
-        assert_eq!(error.certainty(), Certainty::Unknown, "{kind:?}: who holds a torn slot cannot be told: {error:?}");
+        assert_eq!(
+            error.certainty(),
+            Certainty::Unknown,
+            "{kind:?}: the transaction of a torn slot cannot be identified: {error:?}"
+        );
     }
 }

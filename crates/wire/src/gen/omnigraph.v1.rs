@@ -68,7 +68,7 @@ pub struct Commit {
     /// The graph's name.
     #[prost(string, tag = "3")]
     pub graph: ::prost::alloc::string::String,
-    /// The name that the branch had on which the commit was made. Another branch may bear that name today.
+    /// The name that the branch had when the commit was made. Another branch may have that name today.
     #[prost(string, tag = "4")]
     pub branch: ::prost::alloc::string::String,
     /// Ids of the parents: none for a graph's first commit, two for a merge, else one.
@@ -155,9 +155,9 @@ pub struct WriteReceipt {
     /// Rows changed by type. With `validate_only` it is what a commit would have changed.
     #[prost(message, repeated, tag = "4")]
     pub counts: ::prost::alloc::vec::Vec<TypeCounts>,
-    /// True if an earlier request with this operation id did the work and this is the record of it.
-    #[prost(bool, tag = "5")]
-    pub replayed: bool,
+    /// How the write ended.
+    #[prost(enumeration = "WriteOutcome", tag = "5")]
+    pub outcome: i32,
 }
 impl ::prost::Name for WriteReceipt {
     const NAME: &'static str = "WriteReceipt";
@@ -280,7 +280,7 @@ impl TypeKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum CommitKind {
-    /// A kind that this version of the contract does not name.
+    /// A kind that the sender or this version of the contract does not name.
     Unspecified = 0,
     /// The first commit of a graph.
     CreateGraph = 1,
@@ -292,6 +292,8 @@ pub enum CommitKind {
     SchemaApply = 4,
     /// A merge of another branch.
     Merge = 5,
+    /// Several writes that share one publication.
+    Group = 6,
 }
 impl CommitKind {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -306,6 +308,7 @@ impl CommitKind {
             Self::Load => "COMMIT_KIND_LOAD",
             Self::SchemaApply => "COMMIT_KIND_SCHEMA_APPLY",
             Self::Merge => "COMMIT_KIND_MERGE",
+            Self::Group => "COMMIT_KIND_GROUP",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -317,6 +320,49 @@ impl CommitKind {
             "COMMIT_KIND_LOAD" => Some(Self::Load),
             "COMMIT_KIND_SCHEMA_APPLY" => Some(Self::SchemaApply),
             "COMMIT_KIND_MERGE" => Some(Self::Merge),
+            "COMMIT_KIND_GROUP" => Some(Self::Group),
+            _ => None,
+        }
+    }
+}
+/// How a write ended.
+#[allow(clippy::all)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum WriteOutcome {
+    /// Not set.
+    Unspecified = 0,
+    /// It made the receipt's commit.
+    Committed = 1,
+    /// An earlier request with the same operation id did the work, and this is the record of it.
+    Replayed = 2,
+    /// There was nothing to change.
+    Unchanged = 3,
+    /// It was valid, and the request was `validate_only`.
+    Validated = 4,
+}
+impl WriteOutcome {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "WRITE_OUTCOME_UNSPECIFIED",
+            Self::Committed => "WRITE_OUTCOME_COMMITTED",
+            Self::Replayed => "WRITE_OUTCOME_REPLAYED",
+            Self::Unchanged => "WRITE_OUTCOME_UNCHANGED",
+            Self::Validated => "WRITE_OUTCOME_VALIDATED",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "WRITE_OUTCOME_UNSPECIFIED" => Some(Self::Unspecified),
+            "WRITE_OUTCOME_COMMITTED" => Some(Self::Committed),
+            "WRITE_OUTCOME_REPLAYED" => Some(Self::Replayed),
+            "WRITE_OUTCOME_UNCHANGED" => Some(Self::Unchanged),
+            "WRITE_OUTCOME_VALIDATED" => Some(Self::Validated),
             _ => None,
         }
     }
@@ -328,13 +374,13 @@ pub struct ReadSetConflict {
     /// The branch's name.
     #[prost(string, tag = "1")]
     pub branch: ::prost::alloc::string::String,
-    /// What changed: `table:{type}`, `schema`, `head`, or `repair` where a repair was confirmed.
+    /// What changed: `branch`, `schema`, `head`, `table:{type}`, or `repair` where a repair was confirmed.
     #[prost(string, tag = "2")]
     pub member: ::prost::alloc::string::String,
     /// What the operation had read.
     #[prost(string, tag = "3")]
     pub expected: ::prost::alloc::string::String,
-    /// What is there now.
+    /// The current value.
     #[prost(string, tag = "4")]
     pub actual: ::prost::alloc::string::String,
 }
@@ -400,7 +446,7 @@ pub struct RecoveryRequired {
     /// The branch's name.
     #[prost(string, tag = "2")]
     pub branch: ::prost::alloc::string::String,
-    /// The kind of write, such as `load`.
+    /// The writer, such as `load`: lower-case letters, digits and `_`. The set is open.
     #[prost(string, tag = "3")]
     pub writer: ::prost::alloc::string::String,
     /// How far it had come.
@@ -526,9 +572,9 @@ impl ::prost::Name for MergeConflicts {
 #[allow(clippy::all)]
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct MergeConflict {
-    /// The kind of conflict, such as `both_changed`.
-    #[prost(string, tag = "1")]
-    pub kind: ::prost::alloc::string::String,
+    /// The kind of conflict.
+    #[prost(enumeration = "MergeConflictKind", tag = "1")]
+    pub kind: i32,
     /// The node or edge type's name.
     #[prost(string, tag = "2")]
     pub r#type: ::prost::alloc::string::String,
@@ -571,7 +617,7 @@ impl ::prost::Name for Diagnostics {
 #[allow(clippy::all)]
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Diagnostic {
-    /// Its stable code, such as `T6` or `ParseError`.
+    /// Its stable code, such as `T6` or `ParseError`. The set is open.
     #[prost(string, tag = "1")]
     pub code: ::prost::alloc::string::String,
     /// What is wrong, for people.
@@ -667,7 +713,7 @@ impl ::prost::Name for LiveBranches {
 #[allow(clippy::all)]
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResourceLimit {
-    /// The limit's name, as GetServerInfo tells it.
+    /// The limit's name, as GetServerInfo reports it. The set is open.
     #[prost(string, tag = "1")]
     pub limit: ::prost::alloc::string::String,
     /// Its value.
@@ -763,7 +809,7 @@ pub struct TableOccupied {
     /// The transaction that was expected.
     #[prost(string, tag = "2")]
     pub expected: ::prost::alloc::string::String,
-    /// The transaction that is there.
+    /// The transaction that was found.
     #[prost(string, tag = "3")]
     pub found: ::prost::alloc::string::String,
 }
@@ -807,9 +853,9 @@ impl ::prost::Name for ObjectFault {
 /// * `retry`: `same_request` (send it again, with the same operation id), `after_reread` (read again, decide again, send a new request) or
 ///   `never`.
 ///
-/// Where a person has to run a command of `omnigraph` next, a `google.rpc.Help` tells it as the description of its only link.
+/// Where a person has to run a command of `omnigraph` next, a `google.rpc.Help` holds it as the description of its only link.
 ///
-/// Texts and lists in details are cut so that all trailers stay below 4 KiB; a total always tells how many there are.
+/// Texts and lists in details are cut so that all trailers stay below 4 KiB; a total always says how many there are.
 #[allow(clippy::all)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -823,7 +869,7 @@ pub enum ErrorReason {
     /// request again.
     CommitContention = 2,
     /// The branch's head is not `expected_head`. Code FAILED_PRECONDITION with PreconditionFailure. Detail `HeadMismatch`; metadata
-    /// `expected`, `actual`. Look at the new head and decide again.
+    /// `expected`, `actual`. Read the new head and decide again.
     HeadMismatch = 3,
     /// An interrupted write could not be settled in time, or this one's own outcome is open. Code UNAVAILABLE with RetryInfo. Detail
     /// `RecoveryRequired`; metadata `operation_id`, `branch`, `phase`. Send the same request again with the same operation id, or ask
@@ -832,19 +878,19 @@ pub enum ErrorReason {
     /// Ids of an append exist already. Code ALREADY_EXISTS with ResourceInfo. Detail `KeyConflict`; metadata `type`, `total`. Load with mode
     /// merge if rows shall be replaced; the server never does so by itself.
     KeyConflict = 5,
-    /// Rows break rules of the schema. Code INVALID_ARGUMENT with BadRequest. Detail `ConstraintViolations`; metadata `total`. Mend the data.
+    /// Rows break rules of the schema. Code INVALID_ARGUMENT with BadRequest. Detail `ConstraintViolations`; metadata `total`. Correct the data.
     ConstraintViolation = 6,
     /// A merge needs a decision. Code FAILED_PRECONDITION with PreconditionFailure. Detail `MergeConflicts`; metadata `total`. PreviewMerge
     /// streams all of them.
     MergeConflict = 7,
-    /// A query's text is wrong. Code INVALID_ARGUMENT with BadRequest. Detail `Diagnostics`; metadata `code`, the first finding's. Mend the
+    /// A query's text is wrong. Code INVALID_ARGUMENT with BadRequest. Detail `Diagnostics`; metadata `code`, the first finding's. Correct the
     /// text.
     QueryInvalid = 8,
-    /// A schema's text is wrong. Code INVALID_ARGUMENT with BadRequest. Detail `Diagnostics`; metadata `code`, the first finding's. Mend the
+    /// A schema's text is wrong. Code INVALID_ARGUMENT with BadRequest. Detail `Diagnostics`; metadata `code`, the first finding's. Correct the
     /// text.
     SchemaInvalid = 9,
     /// A schema change is not supported. Code FAILED_PRECONDITION with PreconditionFailure. Detail `SchemaUnsupported`; no further metadata.
-    /// PlanSchema tells all steps.
+    /// PlanSchema returns all steps.
     SchemaUnsupported = 10,
     /// A schema change is refused while other branches live. Code FAILED_PRECONDITION with PreconditionFailure. Detail `LiveBranches`; no
     /// further metadata. Merge or delete them first.
@@ -862,22 +908,22 @@ pub enum ErrorReason {
     EntityNotFound = 16,
     /// No operation, load or recovery of this id. Code NOT_FOUND with ResourceInfo; metadata `name`. Check the id.
     OperationNotFound = 17,
-    /// No node or edge type of this name. Code NOT_FOUND with ResourceInfo; metadata `name`. GetSchema tells the names.
+    /// No node or edge type of this name. Code NOT_FOUND with ResourceInfo; metadata `name`. GetSchema returns the names.
     TypeNotFound = 18,
     /// A graph of this name exists. Code ALREADY_EXISTS with ResourceInfo; metadata `name`. Choose another name.
     GraphExists = 19,
     /// A branch of this name exists. Code ALREADY_EXISTS with ResourceInfo; metadata `name`. Choose another name.
     BranchExists = 20,
-    /// Something else that was to be made exists. Code ALREADY_EXISTS with ResourceInfo, whose `resource_type` tells what; metadata `name`.
+    /// Something else that was to be made exists. Code ALREADY_EXISTS with ResourceInfo, whose `resource_type` says what it is; metadata `name`.
     /// Choose another name.
     ResourceExists = 21,
-    /// A field of the request is wrong. Code INVALID_ARGUMENT with BadRequest; metadata `field`. Mend the request.
+    /// A field of the request is wrong. Code INVALID_ARGUMENT with BadRequest; metadata `field`. Correct the request.
     InvalidRequest = 22,
-    /// A query parameter is missing, unknown or of another type. Code INVALID_ARGUMENT with BadRequest; metadata `parameter`. Mend the
+    /// A query parameter is missing, unknown or of another type. Code INVALID_ARGUMENT with BadRequest; metadata `parameter`. Correct the
     /// parameters.
     ParamInvalid = 23,
     /// Data cannot be loaded. Code INVALID_ARGUMENT with BadRequest. Detail `LoadInvalid`; metadata `type`, `row`, `column`, each where known.
-    /// Mend the data.
+    /// Correct the data.
     LoadInvalid = 24,
     /// The operation id was used for another request. Code INVALID_ARGUMENT with BadRequest. Detail `OperationIdReused`; metadata
     /// `first_digest`, `commit`. Use another id.
@@ -900,10 +946,10 @@ pub enum ErrorReason {
     /// The graph is written in a format that the server does not serve. Code FAILED_PRECONDITION with PreconditionFailure; metadata `found`,
     /// `supported`. Use the server's version that fits, or export and import.
     StorageFormat = 33,
-    /// A stored object cannot be read as what it must be. Code DATA_LOSS, with Help where Repair can mend it. Detail `ObjectFault`; metadata
-    /// `object`. The operator looks at it.
+    /// A stored object cannot be read as what it must be. Code DATA_LOSS, with Help where Repair can repair it. Detail `ObjectFault`; metadata
+    /// `object`. The operator examines it.
     Corrupt = 34,
-    /// A rule of the write protocol does not hold. Code DATA_LOSS. Detail `ObjectFault`; metadata `object`. The operator looks at it.
+    /// A rule of the write protocol does not hold. Code DATA_LOSS. Detail `ObjectFault`; metadata `object`. The operator examines it.
     InvariantViolation = 35,
     /// The deadline passed. Code DEADLINE_EXCEEDED; no further metadata. Where the effect is unknown, send the same request again with the same
     /// operation id, or ask GetOperation.
@@ -1103,6 +1149,48 @@ impl ConstraintRule {
         }
     }
 }
+/// Why a merge cannot decide about an entity.
+#[allow(clippy::all)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum MergeConflictKind {
+    /// A kind that this version of the contract does not name.
+    Unspecified = 0,
+    /// Both branches added the id, with different properties.
+    DivergentInsert = 1,
+    /// Both branches changed a property, to different values.
+    DivergentUpdate = 2,
+    /// One branch removed the entity, the other changed it.
+    DeleteVersusUpdate = 3,
+    /// The merged rows break a rule of the schema.
+    RuleBroken = 4,
+}
+impl MergeConflictKind {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "MERGE_CONFLICT_KIND_UNSPECIFIED",
+            Self::DivergentInsert => "MERGE_CONFLICT_KIND_DIVERGENT_INSERT",
+            Self::DivergentUpdate => "MERGE_CONFLICT_KIND_DIVERGENT_UPDATE",
+            Self::DeleteVersusUpdate => "MERGE_CONFLICT_KIND_DELETE_VERSUS_UPDATE",
+            Self::RuleBroken => "MERGE_CONFLICT_KIND_RULE_BROKEN",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "MERGE_CONFLICT_KIND_UNSPECIFIED" => Some(Self::Unspecified),
+            "MERGE_CONFLICT_KIND_DIVERGENT_INSERT" => Some(Self::DivergentInsert),
+            "MERGE_CONFLICT_KIND_DIVERGENT_UPDATE" => Some(Self::DivergentUpdate),
+            "MERGE_CONFLICT_KIND_DELETE_VERSUS_UPDATE" => Some(Self::DeleteVersusUpdate),
+            "MERGE_CONFLICT_KIND_RULE_BROKEN" => Some(Self::RuleBroken),
+            _ => None,
+        }
+    }
+}
 /// One branch.
 #[allow(clippy::all)]
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1116,19 +1204,19 @@ pub struct Branch {
     /// The branch's name.
     #[prost(string, tag = "3")]
     pub branch: ::prost::alloc::string::String,
-    /// The branch's id. A name may pass to another branch, an id never does.
+    /// The branch's id. Another branch may get the name later, never the id.
     #[prost(string, tag = "4")]
     pub branch_id: ::prost::alloc::string::String,
     /// Id of its head.
     #[prost(string, tag = "5")]
     pub head: ::prost::alloc::string::String,
-    /// Name that the branch had from which it was made; empty for `main`.
+    /// The branch from which it was created, by the name that it had; empty for `main`.
     #[prost(string, tag = "6")]
     pub source_branch: ::prost::alloc::string::String,
-    /// Id of the commit from which it was made; empty for `main`.
+    /// Id of the commit from which it was created; empty for `main`.
     #[prost(string, tag = "7")]
     pub source_commit: ::prost::alloc::string::String,
-    /// When it was made.
+    /// When it was created.
     #[prost(message, optional, tag = "8")]
     pub create_time: ::core::option::Option<::prost_types::Timestamp>,
     /// Hash of its schema.
@@ -1164,7 +1252,7 @@ pub struct CreateBranchRequest {
     /// Run only if the head of the source is still this commit. Empty does not ask.
     #[prost(string, tag = "5")]
     pub expected_head: ::prost::alloc::string::String,
-    /// Check everything and make nothing.
+    /// Check everything and create nothing.
     #[prost(bool, tag = "6")]
     pub validate_only: bool,
 }
@@ -1566,7 +1654,7 @@ pub mod branch_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Makes a branch from another one's head or from a commit. No rows are copied.
+        /// Creates a branch from another one's head or from a commit. No rows are copied.
         pub async fn create_branch(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateBranchRequest>,
@@ -1591,7 +1679,7 @@ pub mod branch_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.BranchService", "CreateBranch"));
             self.inner.unary(req, path, codec).await
         }
-        /// Tells about one branch.
+        /// Returns one branch.
         pub async fn get_branch(
             &mut self,
             request: impl tonic::IntoRequest<super::GetBranchRequest>,
@@ -1641,7 +1729,7 @@ pub mod branch_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.BranchService", "ListBranches"));
             self.inner.unary(req, path, codec).await
         }
-        /// Deletes a branch. Branches made from it stay.
+        /// Deletes a branch. Branches created from it remain.
         pub async fn delete_branch(
             &mut self,
             request: impl tonic::IntoRequest<super::DeleteBranchRequest>,
@@ -1666,7 +1754,7 @@ pub mod branch_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.BranchService", "DeleteBranch"));
             self.inner.unary(req, path, codec).await
         }
-        /// Tells what a merge would change and every conflict that it would meet. Changes nothing.
+        /// Reports what a merge would change and every conflict that it would meet. Changes nothing.
         pub async fn preview_merge(
             &mut self,
             request: impl tonic::IntoRequest<super::PreviewMergeRequest>,
@@ -1731,7 +1819,7 @@ pub mod branch_service_server {
     /// Generated trait containing gRPC methods that should be implemented for use with BranchServiceServer.
     #[async_trait]
     pub trait BranchService: std::marker::Send + std::marker::Sync + 'static {
-        /// Makes a branch from another one's head or from a commit. No rows are copied.
+        /// Creates a branch from another one's head or from a commit. No rows are copied.
         async fn create_branch(
             &self,
             request: tonic::Request<super::CreateBranchRequest>,
@@ -1739,7 +1827,7 @@ pub mod branch_service_server {
             tonic::Response<super::CreateBranchResponse>,
             tonic::Status,
         >;
-        /// Tells about one branch.
+        /// Returns one branch.
         async fn get_branch(
             &self,
             request: tonic::Request<super::GetBranchRequest>,
@@ -1755,7 +1843,7 @@ pub mod branch_service_server {
             tonic::Response<super::ListBranchesResponse>,
             tonic::Status,
         >;
-        /// Deletes a branch. Branches made from it stay.
+        /// Deletes a branch. Branches created from it remain.
         async fn delete_branch(
             &self,
             request: tonic::Request<super::DeleteBranchRequest>,
@@ -1769,7 +1857,7 @@ pub mod branch_service_server {
             >
             + std::marker::Send
             + 'static;
-        /// Tells what a merge would change and every conflict that it would meet. Changes nothing.
+        /// Reports what a merge would change and every conflict that it would meet. Changes nothing.
         async fn preview_merge(
             &self,
             request: tonic::Request<super::PreviewMergeRequest>,
@@ -2989,7 +3077,7 @@ pub mod query_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.QueryService", "Query"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Tells how a query would be run.
+        /// Returns how a query would be run.
         pub async fn explain(
             &mut self,
             request: impl tonic::IntoRequest<super::ExplainRequest>,
@@ -3090,7 +3178,7 @@ pub mod query_service_server {
             &self,
             request: tonic::Request<super::QueryRequest>,
         ) -> std::result::Result<tonic::Response<Self::QueryStream>, tonic::Status>;
-        /// Tells how a query would be run.
+        /// Returns how a query would be run.
         async fn explain(
             &self,
             request: tonic::Request<super::ExplainRequest>,
@@ -3757,7 +3845,7 @@ pub mod commit_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Tells about one commit.
+        /// Returns one commit.
         pub async fn get_commit(
             &mut self,
             request: impl tonic::IntoRequest<super::GetCommitRequest>,
@@ -3872,7 +3960,7 @@ pub mod commit_service_server {
     /// Generated trait containing gRPC methods that should be implemented for use with CommitServiceServer.
     #[async_trait]
     pub trait CommitService: std::marker::Send + std::marker::Sync + 'static {
-        /// Tells about one commit.
+        /// Returns one commit.
         async fn get_commit(
             &self,
             request: tonic::Request<super::GetCommitRequest>,
@@ -4216,7 +4304,7 @@ pub mod commit_service_server {
         const NAME: &'static str = SERVICE_NAME;
     }
 }
-/// What a Flight ticket stands for. Tickets are made by GetFlightInfo, or by a client for itself: they hold no secret.
+/// What a Flight ticket names. Tickets are made by GetFlightInfo, or by a client for itself: they hold no secret.
 #[allow(clippy::all)]
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Ticket {
@@ -4342,10 +4430,10 @@ pub struct Graph {
     /// The graph's name.
     #[prost(string, tag = "2")]
     pub graph: ::prost::alloc::string::String,
-    /// The graph's id; never used again, also when a graph of this name is made anew.
+    /// The graph's id; never used again, also when a graph of this name is created anew.
     #[prost(string, tag = "3")]
     pub graph_id: ::prost::alloc::string::String,
-    /// When it was made.
+    /// When it was created.
     #[prost(message, optional, tag = "4")]
     pub create_time: ::core::option::Option<::prost_types::Timestamp>,
     /// Id of the head of branch `main`.
@@ -4381,7 +4469,7 @@ pub struct CreateGraphRequest {
     /// Idempotency key. Minted if empty.
     #[prost(string, tag = "3")]
     pub operation_id: ::prost::alloc::string::String,
-    /// Check everything and make nothing.
+    /// Check everything and create nothing.
     #[prost(bool, tag = "4")]
     pub validate_only: bool,
 }
@@ -4550,7 +4638,7 @@ pub mod graph_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// Graphs: made and deleted while the server runs.
+    /// Graphs: created and deleted while the server runs.
     #[derive(Debug, Clone)]
     pub struct GraphServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -4631,7 +4719,7 @@ pub mod graph_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Makes a graph with a schema and a first commit. Fails with `GRAPH_EXISTS` if the name is taken.
+        /// Creates a graph with a schema and a first commit. Fails with `GRAPH_EXISTS` if the name is taken.
         pub async fn create_graph(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateGraphRequest>,
@@ -4656,7 +4744,7 @@ pub mod graph_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.GraphService", "CreateGraph"));
             self.inner.unary(req, path, codec).await
         }
-        /// Tells about one graph.
+        /// Returns one graph.
         pub async fn get_graph(
             &mut self,
             request: impl tonic::IntoRequest<super::GetGraphRequest>,
@@ -4746,7 +4834,7 @@ pub mod graph_service_server {
     /// Generated trait containing gRPC methods that should be implemented for use with GraphServiceServer.
     #[async_trait]
     pub trait GraphService: std::marker::Send + std::marker::Sync + 'static {
-        /// Makes a graph with a schema and a first commit. Fails with `GRAPH_EXISTS` if the name is taken.
+        /// Creates a graph with a schema and a first commit. Fails with `GRAPH_EXISTS` if the name is taken.
         async fn create_graph(
             &self,
             request: tonic::Request<super::CreateGraphRequest>,
@@ -4754,7 +4842,7 @@ pub mod graph_service_server {
             tonic::Response<super::CreateGraphResponse>,
             tonic::Status,
         >;
-        /// Tells about one graph.
+        /// Returns one graph.
         async fn get_graph(
             &self,
             request: tonic::Request<super::GetGraphRequest>,
@@ -4779,7 +4867,7 @@ pub mod graph_service_server {
             tonic::Status,
         >;
     }
-    /// Graphs: made and deleted while the server runs.
+    /// Graphs: created and deleted while the server runs.
     #[derive(Debug)]
     pub struct GraphServiceServer<T> {
         inner: Arc<T>,
@@ -5187,7 +5275,7 @@ pub struct Load {
     /// The operation that the commit will be recorded under.
     #[prost(string, tag = "5")]
     pub operation_id: ::prost::alloc::string::String,
-    /// Where it stands.
+    /// Its state.
     #[prost(enumeration = "LoadState", tag = "6")]
     pub state: i32,
     /// When it was opened.
@@ -5543,7 +5631,7 @@ pub struct LoadCommand {
     /// With a `load_id`: the part's id. Minted if empty.
     #[prost(string, tag = "8")]
     pub part_id: ::prost::alloc::string::String,
-    /// Send a `LoadCapture` first, which tells the commit that an overwrite is based on.
+    /// Send a `LoadCapture` first, which names the commit that an overwrite is based on.
     #[prost(bool, tag = "9")]
     pub want_capture: bool,
     /// What to do if another writer came first.
@@ -5637,7 +5725,7 @@ impl ::prost::Name for LoadReceipt {
         "/omnigraph.v1.LoadReceipt".into()
     }
 }
-/// Where a load in parts stands.
+/// The state of a load in parts.
 #[allow(clippy::all)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -5648,9 +5736,9 @@ pub enum LoadState {
     Open = 1,
     /// It made its commit, or had nothing to change.
     Committed = 2,
-    /// It was given up.
+    /// It was abandoned.
     Aborted = 3,
-    /// It stood open for too long.
+    /// It was open for too long.
     Expired = 4,
 }
 impl LoadState {
@@ -5905,7 +5993,7 @@ pub mod load_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.LoadService", "CommitLoad"));
             self.inner.unary(req, path, codec).await
         }
-        /// Gives an open load up. Its parts are dropped.
+        /// Abandons an open load. Its parts are dropped.
         pub async fn abort_load(
             &mut self,
             request: impl tonic::IntoRequest<super::AbortLoadRequest>,
@@ -5930,7 +6018,7 @@ pub mod load_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.LoadService", "AbortLoad"));
             self.inner.unary(req, path, codec).await
         }
-        /// Tells the state of a load.
+        /// Returns the state of a load.
         pub async fn get_load(
             &mut self,
             request: impl tonic::IntoRequest<super::GetLoadRequest>,
@@ -6002,7 +6090,7 @@ pub mod load_service_server {
             tonic::Response<super::CommitLoadResponse>,
             tonic::Status,
         >;
-        /// Gives an open load up. Its parts are dropped.
+        /// Abandons an open load. Its parts are dropped.
         async fn abort_load(
             &self,
             request: tonic::Request<super::AbortLoadRequest>,
@@ -6010,7 +6098,7 @@ pub mod load_service_server {
             tonic::Response<super::AbortLoadResponse>,
             tonic::Status,
         >;
-        /// Tells the state of a load.
+        /// Returns the state of a load.
         async fn get_load(
             &self,
             request: tonic::Request<super::GetLoadRequest>,
@@ -6407,7 +6495,7 @@ pub mod load_service_server {
         const NAME: &'static str = SERVICE_NAME;
     }
 }
-/// How far a call has come.
+/// The progress of a call.
 #[allow(clippy::all)]
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct MaintenanceProgress {
@@ -6501,7 +6589,7 @@ pub struct EnsureIndicesRequest {
     /// Idempotency key. Minted if empty.
     #[prost(string, tag = "4")]
     pub operation_id: ::prost::alloc::string::String,
-    /// Tell what would be done and do nothing.
+    /// Report what would be done and do nothing.
     #[prost(bool, tag = "5")]
     pub validate_only: bool,
 }
@@ -6563,7 +6651,7 @@ pub struct OptimizeRequest {
     /// Idempotency key. Minted if empty.
     #[prost(string, tag = "4")]
     pub operation_id: ::prost::alloc::string::String,
-    /// Tell what would be done and do nothing.
+    /// Report what would be done and do nothing.
     #[prost(bool, tag = "5")]
     pub validate_only: bool,
 }
@@ -6622,7 +6710,7 @@ pub struct CleanupRequest {
     /// Idempotency key. Minted if empty.
     #[prost(string, tag = "3")]
     pub operation_id: ::prost::alloc::string::String,
-    /// Tell what would be removed and remove nothing.
+    /// Report what would be removed and remove nothing.
     #[prost(bool, tag = "4")]
     pub validate_only: bool,
 }
@@ -6684,11 +6772,11 @@ pub struct RepairRequest {
     /// Idempotency key. Minted if empty.
     #[prost(string, tag = "4")]
     pub operation_id: ::prost::alloc::string::String,
-    /// Tell what would be done and do nothing, also with a confirmation.
+    /// Report what would be done and do nothing, also with a confirmation.
     #[prost(bool, tag = "5")]
     pub validate_only: bool,
-    /// The confirmation of an earlier answer: do what it told, or fail with READ_SET_CHANGED if something else is there by now. Empty: tell
-    /// and do nothing.
+    /// The confirmation of an earlier answer: do what that answer listed, or fail with READ_SET_CHANGED if that has changed since. Empty:
+    /// report and do nothing.
     #[prost(string, tag = "6")]
     pub confirmation: ::prost::alloc::string::String,
 }
@@ -6702,7 +6790,7 @@ impl ::prost::Name for RepairRequest {
         "/omnigraph.v1.RepairRequest".into()
     }
 }
-/// An object that stands where the intent of the next version belongs.
+/// An object in the place of the next version's intent that cannot be read.
 #[allow(clippy::all)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UnreadableIntent {
@@ -6723,7 +6811,7 @@ impl ::prost::Name for UnreadableIntent {
         "/omnigraph.v1.UnreadableIntent".into()
     }
 }
-/// A transaction behind the version that a branch pins.
+/// A transaction after the version that a branch pins.
 #[allow(clippy::all)]
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct FoundTransaction {
@@ -6733,15 +6821,21 @@ pub struct FoundTransaction {
     /// Its id.
     #[prost(string, tag = "2")]
     pub transaction: ::prost::alloc::string::String,
-    /// What it did, such as `append`.
-    #[prost(string, tag = "3")]
-    pub kind: ::prost::alloc::string::String,
+    /// What it did.
+    #[prost(enumeration = "TransactionKind", tag = "3")]
+    pub kind: i32,
     /// Rows that it added, or removed where negative.
     #[prost(sint64, tag = "4")]
     pub rows_change: i64,
     /// The operation, if an attempt of the graph made it.
     #[prost(string, tag = "5")]
     pub operation_id: ::prost::alloc::string::String,
+    /// For `TRANSACTION_KIND_RESTORE`: the version whose content it returned to.
+    #[prost(uint64, tag = "6")]
+    pub restored_version: u64,
+    /// For `TRANSACTION_KIND_OTHER`: the name that the table format gives the kind.
+    #[prost(string, tag = "7")]
+    pub other_kind: ::prost::alloc::string::String,
 }
 impl ::prost::Name for FoundTransaction {
     const NAME: &'static str = "FoundTransaction";
@@ -6753,7 +6847,7 @@ impl ::prost::Name for FoundTransaction {
         "/omnigraph.v1.FoundTransaction".into()
     }
 }
-/// A table that stands in the way of writes.
+/// A table that blocks writes.
 #[allow(clippy::all)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct TableToRepair {
@@ -6786,17 +6880,17 @@ impl ::prost::Name for TableToRepair {
         "/omnigraph.v1.TableToRepair".into()
     }
 }
-/// What stands in the way on a branch, and what was done about it.
+/// What blocks writes to a branch, and what was done about it.
 #[allow(clippy::all)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RepairResult {
     /// The operation's id.
     #[prost(string, tag = "1")]
     pub operation_id: ::prost::alloc::string::String,
-    /// How it came out.
+    /// How it ended.
     #[prost(enumeration = "RepairState", tag = "2")]
     pub state: i32,
-    /// The intent that cannot be read: its attempt is aborted, and every table of the branch put out of its reach.
+    /// The intent that cannot be read: its attempt is aborted, and every table of the branch is put out of its reach.
     #[prost(message, optional, tag = "3")]
     pub intent: ::core::option::Option<UnreadableIntent>,
     /// The tables.
@@ -6808,10 +6902,10 @@ pub struct RepairResult {
     /// Confirms exactly this; empty unless the state is a preview.
     #[prost(string, tag = "6")]
     pub confirmation: ::prost::alloc::string::String,
-    /// The branch's version that was looked at; once done, the one that tells of it.
+    /// The branch's version that was examined; once done, the version that records the repair.
     #[prost(uint64, tag = "7")]
     pub graph_version: u64,
-    /// Types whose tables could not be put back: something new stands in their way, or their pinned version is damaged.
+    /// Types whose tables could not be restored: a newer commit blocks them, or their pinned version is damaged.
     #[prost(string, repeated, tag = "8")]
     pub types_left: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
@@ -6882,7 +6976,7 @@ impl ::prost::Name for CheckGraphRequest {
 #[allow(clippy::all)]
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CheckFinding {
-    /// Who mends it.
+    /// Who repairs it.
     #[prost(enumeration = "CheckSeverity", tag = "1")]
     pub severity: i32,
     /// What it is about.
@@ -6897,7 +6991,7 @@ pub struct CheckFinding {
     /// What was found, for people.
     #[prost(string, tag = "5")]
     pub message: ::prost::alloc::string::String,
-    /// The way out, for people; often a command.
+    /// What to do about it, for people; often a command.
     #[prost(string, tag = "6")]
     pub next: ::prost::alloc::string::String,
 }
@@ -6938,11 +7032,11 @@ impl ::prost::Name for UnnamedFiles {
         "/omnigraph.v1.UnnamedFiles".into()
     }
 }
-/// What a check looked at and found.
+/// What a check examined and found.
 #[allow(clippy::all)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CheckSummary {
-    /// Branches looked at.
+    /// Branches examined.
     #[prost(uint64, tag = "1")]
     pub branches: u64,
     /// Versions of branches that were read.
@@ -6951,7 +7045,7 @@ pub struct CheckSummary {
     /// Versions of tables that were read.
     #[prost(uint64, tag = "3")]
     pub table_versions: u64,
-    /// Findings that mend themselves.
+    /// Findings that a write or a server repairs.
     #[prost(uint64, tag = "4")]
     pub mends_itself: u64,
     /// Findings that need a person.
@@ -7009,20 +7103,20 @@ impl ::prost::Name for CheckGraphResponse {
         "/omnigraph.v1.CheckGraphResponse".into()
     }
 }
-/// How a repair came out.
+/// How a repair ended.
 #[allow(clippy::all)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum RepairState {
     /// Not set.
     Unspecified = 0,
-    /// Nothing stands in the way.
+    /// Nothing blocks writes.
     Nothing = 1,
-    /// Something stands in the way, and nothing was done: send the confirmation to have it done.
+    /// Something blocks writes, and nothing was done: send the confirmation to have it done.
     Preview = 2,
     /// What was confirmed is done.
     Done = 3,
-    /// What stands in the way cannot be mended from what is stored: restore it from a backup.
+    /// What blocks writes cannot be repaired from what is stored: restore it from a backup.
     Impossible = 4,
 }
 impl RepairState {
@@ -7051,7 +7145,57 @@ impl RepairState {
         }
     }
 }
-/// What is wrong with a version that no repair brings back.
+/// What a transaction of a table did.
+#[allow(clippy::all)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum TransactionKind {
+    /// Not set.
+    Unspecified = 0,
+    /// It added rows.
+    Append = 1,
+    /// It replaced all rows, or created the table.
+    Overwrite = 2,
+    /// It removed rows.
+    Delete = 3,
+    /// It changed rows or replaced fragments.
+    Update = 4,
+    /// It returned to the content of an earlier version.
+    Restore = 5,
+    /// Anything else.
+    Other = 6,
+}
+impl TransactionKind {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "TRANSACTION_KIND_UNSPECIFIED",
+            Self::Append => "TRANSACTION_KIND_APPEND",
+            Self::Overwrite => "TRANSACTION_KIND_OVERWRITE",
+            Self::Delete => "TRANSACTION_KIND_DELETE",
+            Self::Update => "TRANSACTION_KIND_UPDATE",
+            Self::Restore => "TRANSACTION_KIND_RESTORE",
+            Self::Other => "TRANSACTION_KIND_OTHER",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "TRANSACTION_KIND_UNSPECIFIED" => Some(Self::Unspecified),
+            "TRANSACTION_KIND_APPEND" => Some(Self::Append),
+            "TRANSACTION_KIND_OVERWRITE" => Some(Self::Overwrite),
+            "TRANSACTION_KIND_DELETE" => Some(Self::Delete),
+            "TRANSACTION_KIND_UPDATE" => Some(Self::Update),
+            "TRANSACTION_KIND_RESTORE" => Some(Self::Restore),
+            "TRANSACTION_KIND_OTHER" => Some(Self::Other),
+            _ => None,
+        }
+    }
+}
+/// What is wrong with a version that no repair can restore.
 #[allow(clippy::all)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -7062,7 +7206,7 @@ pub enum TableDamage {
     Missing = 1,
     /// It cannot be read.
     Unreadable = 2,
-    /// More versions than can be looked at follow the pinned one.
+    /// More versions than can be examined follow the pinned one.
     TooMany = 3,
 }
 impl TableDamage {
@@ -7089,7 +7233,7 @@ impl TableDamage {
         }
     }
 }
-/// Who mends a finding.
+/// Who repairs what a finding reports.
 #[allow(clippy::all)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -7130,13 +7274,13 @@ impl CheckSeverity {
 pub enum CheckKind {
     /// Not set.
     Unspecified = 0,
-    /// A write is under way, or was interrupted.
+    /// A write is running, or was interrupted.
     PendingWrite = 1,
-    /// A table that an undone write could still touch.
+    /// A table that an undone write could still change.
     UnsettledTable = 2,
     /// A table whose head is ahead of its pin, by entries that settling explains.
     TableAhead = 3,
-    /// A branch that is removed and still registered.
+    /// A branch that is deleted and still registered.
     RemovedBranch = 4,
     /// An intent that cannot be read.
     UnreadableIntent = 5,
@@ -7242,7 +7386,7 @@ impl UnnamedKind {
 pub enum FileAge {
     /// Not set.
     Unspecified = 0,
-    /// Within the last hour: a write that is under way may still come to name it.
+    /// Within the last hour: a write that is running may still name it.
     Hour = 1,
     /// Within the last day.
     Day = 2,
@@ -7446,8 +7590,8 @@ pub mod maintenance_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.MaintenanceService", "Cleanup"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Takes out of the way what no write and no recovery can: commits of a table that are not the graph's own, and an intent that cannot be
-        /// read. Without a confirmation it tells what stands in the way and what it would do, and does nothing.
+        /// Removes what blocks writes and what neither a write nor a recovery can settle: commits of a table that are not the graph's own, and an
+        /// intent that cannot be read. Without a confirmation it reports what blocks writes and what it would do, and does nothing.
         pub async fn repair(
             &mut self,
             request: impl tonic::IntoRequest<super::RepairRequest>,
@@ -7472,8 +7616,8 @@ pub mod maintenance_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.MaintenanceService", "Repair"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Looks a graph over and changes nothing: pins against tables, pending writes, objects that cannot be read, files that nothing names.
-        /// Findings come as they are found; the last message is the summary.
+        /// Checks a graph and changes nothing: pins against tables, pending writes, objects that cannot be read, files that nothing names.
+        /// Findings are streamed as found; the last message is the summary.
         pub async fn check_graph(
             &mut self,
             request: impl tonic::IntoRequest<super::CheckGraphRequest>,
@@ -7557,8 +7701,8 @@ pub mod maintenance_service_server {
             >
             + std::marker::Send
             + 'static;
-        /// Takes out of the way what no write and no recovery can: commits of a table that are not the graph's own, and an intent that cannot be
-        /// read. Without a confirmation it tells what stands in the way and what it would do, and does nothing.
+        /// Removes what blocks writes and what neither a write nor a recovery can settle: commits of a table that are not the graph's own, and an
+        /// intent that cannot be read. Without a confirmation it reports what blocks writes and what it would do, and does nothing.
         async fn repair(
             &self,
             request: tonic::Request<super::RepairRequest>,
@@ -7569,8 +7713,8 @@ pub mod maintenance_service_server {
             >
             + std::marker::Send
             + 'static;
-        /// Looks a graph over and changes nothing: pins against tables, pending writes, objects that cannot be read, files that nothing names.
-        /// Findings come as they are found; the last message is the summary.
+        /// Checks a graph and changes nothing: pins against tables, pending writes, objects that cannot be read, files that nothing names.
+        /// Findings are streamed as found; the last message is the summary.
         async fn check_graph(
             &self,
             request: tonic::Request<super::CheckGraphRequest>,
@@ -8374,7 +8518,7 @@ pub struct Recovery {
     /// The name of the branch.
     #[prost(string, tag = "2")]
     pub branch: ::prost::alloc::string::String,
-    /// The kind of write, such as `load`.
+    /// The writer, such as `load`: lower-case letters, digits and `_`. The set is open.
     #[prost(string, tag = "3")]
     pub writer: ::prost::alloc::string::String,
     /// Who had sent the write.
@@ -8521,7 +8665,7 @@ impl ::prost::Name for RecoverResponse {
 pub enum OperationState {
     /// Not set.
     Unspecified = 0,
-    /// No trace of it: it never came here, it failed before it could make anything, or it is older than the record.
+    /// No trace of it: it never arrived, it failed before it could store anything, or it is older than the record.
     Unknown = 1,
     /// It is running.
     InProgress = 2,
@@ -8565,7 +8709,7 @@ impl OperationState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum RecoveryOutcome {
-    /// Not set.
+    /// An outcome that the sender or this version of the contract does not name.
     Unspecified = 0,
     /// The interrupted write was completed.
     RolledForward = 1,
@@ -8609,7 +8753,7 @@ pub mod operation_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// What became of writes, above all of those whose answer was lost.
+    /// The outcomes of writes, above all of those whose answer was lost.
     #[derive(Debug, Clone)]
     pub struct OperationServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -8690,7 +8834,7 @@ pub mod operation_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Tells the outcome of an operation.
+        /// Returns the outcome of an operation.
         pub async fn get_operation(
             &mut self,
             request: impl tonic::IntoRequest<super::GetOperationRequest>,
@@ -8784,7 +8928,7 @@ pub mod operation_service_server {
     /// Generated trait containing gRPC methods that should be implemented for use with OperationServiceServer.
     #[async_trait]
     pub trait OperationService: std::marker::Send + std::marker::Sync + 'static {
-        /// Tells the outcome of an operation.
+        /// Returns the outcome of an operation.
         async fn get_operation(
             &self,
             request: tonic::Request<super::GetOperationRequest>,
@@ -8806,7 +8950,7 @@ pub mod operation_service_server {
             request: tonic::Request<super::RecoverRequest>,
         ) -> std::result::Result<tonic::Response<super::RecoverResponse>, tonic::Status>;
     }
-    /// What became of writes, above all of those whose answer was lost.
+    /// The outcomes of writes, above all of those whose answer was lost.
     #[derive(Debug)]
     pub struct OperationServiceServer<T> {
         inner: Arc<T>,
@@ -9232,20 +9376,19 @@ impl ::prost::Name for GetSchemaResponse {
 #[allow(clippy::all)]
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SchemaStep {
-    /// `add_type`, `rename_type`, `drop_type`, `add_property`, `rename_property`, `drop_property`, `add_constraint`, `remove_constraint`,
-    /// `extend_enum`, `update_type_metadata`, `update_property_metadata` or `unsupported_change`.
-    #[prost(string, tag = "1")]
-    pub kind: ::prost::alloc::string::String,
+    /// What it does.
+    #[prost(enumeration = "SchemaStepKind", tag = "1")]
+    pub kind: i32,
     /// The whole step as JSON, in the language specification's plan form.
     #[prost(string, tag = "2")]
     pub step_json: ::prost::alloc::string::String,
-    /// For `unsupported_change`: what it is about, such as `node:Port.depth`.
+    /// For `SCHEMA_STEP_KIND_UNSUPPORTED_CHANGE`: what it is about, such as `node:Port.depth`.
     #[prost(string, tag = "3")]
     pub entity: ::prost::alloc::string::String,
-    /// For `unsupported_change`: its stable code, where it has one.
+    /// For `SCHEMA_STEP_KIND_UNSUPPORTED_CHANGE`: its stable code, where it has one. The set is open.
     #[prost(string, tag = "4")]
     pub code: ::prost::alloc::string::String,
-    /// For `unsupported_change`: why.
+    /// For `SCHEMA_STEP_KIND_UNSUPPORTED_CHANGE`: why.
     #[prost(string, tag = "5")]
     pub reason: ::prost::alloc::string::String,
 }
@@ -9460,6 +9603,82 @@ impl ::prost::Name for QuerySignature {
         "/omnigraph.v1.QuerySignature".into()
     }
 }
+/// What a step of a plan does.
+#[allow(clippy::all)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum SchemaStepKind {
+    /// A kind that this version of the contract does not name.
+    Unspecified = 0,
+    /// A type is added.
+    AddType = 1,
+    /// A type gets another name.
+    RenameType = 2,
+    /// A type is removed.
+    DropType = 3,
+    /// A property is added.
+    AddProperty = 4,
+    /// A property gets another name.
+    RenameProperty = 5,
+    /// A property is removed.
+    DropProperty = 6,
+    /// A constraint is added.
+    AddConstraint = 7,
+    /// A constraint is removed.
+    RemoveConstraint = 8,
+    /// An enum gains values.
+    ExtendEnum = 9,
+    /// A type's description or instruction changes.
+    UpdateTypeMetadata = 10,
+    /// A property's description changes.
+    UpdatePropertyMetadata = 11,
+    /// A change that cannot be carried out.
+    UnsupportedChange = 12,
+}
+impl SchemaStepKind {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "SCHEMA_STEP_KIND_UNSPECIFIED",
+            Self::AddType => "SCHEMA_STEP_KIND_ADD_TYPE",
+            Self::RenameType => "SCHEMA_STEP_KIND_RENAME_TYPE",
+            Self::DropType => "SCHEMA_STEP_KIND_DROP_TYPE",
+            Self::AddProperty => "SCHEMA_STEP_KIND_ADD_PROPERTY",
+            Self::RenameProperty => "SCHEMA_STEP_KIND_RENAME_PROPERTY",
+            Self::DropProperty => "SCHEMA_STEP_KIND_DROP_PROPERTY",
+            Self::AddConstraint => "SCHEMA_STEP_KIND_ADD_CONSTRAINT",
+            Self::RemoveConstraint => "SCHEMA_STEP_KIND_REMOVE_CONSTRAINT",
+            Self::ExtendEnum => "SCHEMA_STEP_KIND_EXTEND_ENUM",
+            Self::UpdateTypeMetadata => "SCHEMA_STEP_KIND_UPDATE_TYPE_METADATA",
+            Self::UpdatePropertyMetadata => "SCHEMA_STEP_KIND_UPDATE_PROPERTY_METADATA",
+            Self::UnsupportedChange => "SCHEMA_STEP_KIND_UNSUPPORTED_CHANGE",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "SCHEMA_STEP_KIND_UNSPECIFIED" => Some(Self::Unspecified),
+            "SCHEMA_STEP_KIND_ADD_TYPE" => Some(Self::AddType),
+            "SCHEMA_STEP_KIND_RENAME_TYPE" => Some(Self::RenameType),
+            "SCHEMA_STEP_KIND_DROP_TYPE" => Some(Self::DropType),
+            "SCHEMA_STEP_KIND_ADD_PROPERTY" => Some(Self::AddProperty),
+            "SCHEMA_STEP_KIND_RENAME_PROPERTY" => Some(Self::RenameProperty),
+            "SCHEMA_STEP_KIND_DROP_PROPERTY" => Some(Self::DropProperty),
+            "SCHEMA_STEP_KIND_ADD_CONSTRAINT" => Some(Self::AddConstraint),
+            "SCHEMA_STEP_KIND_REMOVE_CONSTRAINT" => Some(Self::RemoveConstraint),
+            "SCHEMA_STEP_KIND_EXTEND_ENUM" => Some(Self::ExtendEnum),
+            "SCHEMA_STEP_KIND_UPDATE_TYPE_METADATA" => Some(Self::UpdateTypeMetadata),
+            "SCHEMA_STEP_KIND_UPDATE_PROPERTY_METADATA" => {
+                Some(Self::UpdatePropertyMetadata)
+            }
+            "SCHEMA_STEP_KIND_UNSUPPORTED_CHANGE" => Some(Self::UnsupportedChange),
+            _ => None,
+        }
+    }
+}
 /// Generated client implementations.
 pub mod schema_service_client {
     #![allow(
@@ -9552,7 +9771,7 @@ pub mod schema_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Tells the schema in force at a state of a graph.
+        /// Returns the schema in force at a state of a graph.
         pub async fn get_schema(
             &mut self,
             request: impl tonic::IntoRequest<super::GetSchemaRequest>,
@@ -9577,7 +9796,7 @@ pub mod schema_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.SchemaService", "GetSchema"));
             self.inner.unary(req, path, codec).await
         }
-        /// Tells which steps lead from the schema in force to another one. Changes nothing.
+        /// Returns the steps that lead from the schema in force to another one. Changes nothing.
         pub async fn plan_schema(
             &mut self,
             request: impl tonic::IntoRequest<super::PlanSchemaRequest>,
@@ -9667,7 +9886,7 @@ pub mod schema_service_server {
     /// Generated trait containing gRPC methods that should be implemented for use with SchemaServiceServer.
     #[async_trait]
     pub trait SchemaService: std::marker::Send + std::marker::Sync + 'static {
-        /// Tells the schema in force at a state of a graph.
+        /// Returns the schema in force at a state of a graph.
         async fn get_schema(
             &self,
             request: tonic::Request<super::GetSchemaRequest>,
@@ -9675,7 +9894,7 @@ pub mod schema_service_server {
             tonic::Response<super::GetSchemaResponse>,
             tonic::Status,
         >;
-        /// Tells which steps lead from the schema in force to another one. Changes nothing.
+        /// Returns the steps that lead from the schema in force to another one. Changes nothing.
         async fn plan_schema(
             &self,
             request: tonic::Request<super::PlanSchemaRequest>,
@@ -10042,7 +10261,7 @@ impl ::prost::Name for GetServerInfoResponse {
 #[allow(clippy::all)]
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Limit {
-    /// Its name, as `RESOURCE_LIMIT` errors tell it.
+    /// Its name, as `RESOURCE_LIMIT` errors report it. The set is open.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     /// The value in force.
@@ -10051,9 +10270,9 @@ pub struct Limit {
     /// The value without configuration.
     #[prost(uint64, tag = "3")]
     pub default_value: u64,
-    /// `bytes`, `rows`, `milliseconds` or `count`.
-    #[prost(string, tag = "4")]
-    pub unit: ::prost::alloc::string::String,
+    /// What it counts.
+    #[prost(enumeration = "LimitUnit", tag = "4")]
+    pub unit: i32,
     /// What it bounds.
     #[prost(string, tag = "5")]
     pub description: ::prost::alloc::string::String,
@@ -10072,7 +10291,7 @@ impl ::prost::Name for Limit {
 #[allow(clippy::all)]
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Feature {
-    /// Its name, such as `tls` or `flight_sql`.
+    /// Its name, such as `tls` or `flight_sql`. The set is open.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     /// Whether this server offers it.
@@ -10090,6 +10309,48 @@ impl ::prost::Name for Feature {
     }
     fn type_url() -> ::prost::alloc::string::String {
         "/omnigraph.v1.Feature".into()
+    }
+}
+/// What a limit counts.
+#[allow(clippy::all)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum LimitUnit {
+    /// A unit that the sender or this version of the contract does not name.
+    Unspecified = 0,
+    /// Bytes.
+    Bytes = 1,
+    /// Rows.
+    Rows = 2,
+    /// Milliseconds.
+    Milliseconds = 3,
+    /// Other things, which the limit's description names.
+    Count = 4,
+}
+impl LimitUnit {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "LIMIT_UNIT_UNSPECIFIED",
+            Self::Bytes => "LIMIT_UNIT_BYTES",
+            Self::Rows => "LIMIT_UNIT_ROWS",
+            Self::Milliseconds => "LIMIT_UNIT_MILLISECONDS",
+            Self::Count => "LIMIT_UNIT_COUNT",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "LIMIT_UNIT_UNSPECIFIED" => Some(Self::Unspecified),
+            "LIMIT_UNIT_BYTES" => Some(Self::Bytes),
+            "LIMIT_UNIT_ROWS" => Some(Self::Rows),
+            "LIMIT_UNIT_MILLISECONDS" => Some(Self::Milliseconds),
+            "LIMIT_UNIT_COUNT" => Some(Self::Count),
+            _ => None,
+        }
     }
 }
 /// Generated client implementations.
@@ -10184,7 +10445,7 @@ pub mod server_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Tells version, storage format, limits and features. Needs no credentials beyond those of any call.
+        /// Returns version, storage format, limits and features. Needs no credentials beyond those of any call.
         pub async fn get_server_info(
             &mut self,
             request: impl tonic::IntoRequest<super::GetServerInfoRequest>,
@@ -10224,7 +10485,7 @@ pub mod server_service_server {
     /// Generated trait containing gRPC methods that should be implemented for use with ServerServiceServer.
     #[async_trait]
     pub trait ServerService: std::marker::Send + std::marker::Sync + 'static {
-        /// Tells version, storage format, limits and features. Needs no credentials beyond those of any call.
+        /// Returns version, storage format, limits and features. Needs no credentials beyond those of any call.
         async fn get_server_info(
             &self,
             request: tonic::Request<super::GetServerInfoRequest>,

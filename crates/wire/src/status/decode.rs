@@ -11,11 +11,12 @@ use omnigraph_types::{
 use prost::{Message, Name};
 use tonic::{Code, ConnectError, TimeoutExpired};
 
-use super::{ERROR_DOMAIN, detail};
+use super::detail;
+use super::trailers::ERROR_DOMAIN;
 use crate::google::rpc;
 use crate::v1::{self, ErrorReason};
 
-/// Links of a chain of sources that are looked at.
+/// Links of a chain of sources that are examined.
 const SOURCES_MAX: usize = 16;
 
 /// Decodes the message that travels in a status's details. Without details of ours the failure says as much as the code proves.
@@ -84,7 +85,7 @@ enum LocalFault {
     NotConnected,
     /// This side stopped waiting.
     TimedOut,
-    /// The connection broke under way.
+    /// The connection broke during the call.
     Broken,
 }
 
@@ -137,7 +138,7 @@ fn problem(reason: ErrorReason, info: &rpc::ErrorInfo, details: &Details<'_>) ->
         ErrorReason::RecoveryRequired => details.find().and_then(recovery_required),
         ErrorReason::KeyConflict => details.find().map(key_conflict),
         ErrorReason::ConstraintViolation => details.find().and_then(constraint_violation),
-        ErrorReason::MergeConflict => details.find().map(merge_conflicts),
+        ErrorReason::MergeConflict => details.find().and_then(merge_conflicts),
         ErrorReason::QueryInvalid => {
             details.find().map(|detail| Problem::QueryInvalid { diagnostics: diagnostics(detail) })
         }
@@ -202,7 +203,8 @@ fn exists(details: &Details<'_>, info: &rpc::ErrorInfo) -> Option<Problem> {
 
 fn read_set(detail: v1::ReadSetConflict) -> Option<Problem> {
     let branch = BranchName::from_str(&detail.branch).ok()?;
-    Some(Problem::ReadSetChanged { branch, member: detail.member, expected: detail.expected, actual: detail.actual })
+    let member = detail.member.parse().ok()?;
+    Some(Problem::ReadSetChanged { branch, member, expected: detail.expected, actual: detail.actual })
 }
 
 fn recovery_required(open: v1::RecoveryRequired) -> Option<Problem> {
@@ -210,7 +212,7 @@ fn recovery_required(open: v1::RecoveryRequired) -> Option<Problem> {
     Some(Problem::RecoveryRequired {
         operation_id: id::<OperationId>(&open.operation_id)?,
         branch: BranchName::from_str(&open.branch).ok()?,
-        writer: open.writer,
+        writer: open.writer.parse().ok()?,
         phase,
         reason: open.reason,
     })
@@ -242,13 +244,17 @@ fn constraint_violation(detail: v1::ConstraintViolations) -> Option<Problem> {
     Some(Problem::ConstraintViolation { violations, total: detail.total })
 }
 
-fn merge_conflicts(detail: v1::MergeConflicts) -> Problem {
-    let decode = |conflict: v1::MergeConflict| MergeConflict {
-        kind: conflict.kind,
-        type_name: conflict.r#type,
-        entity: conflict.entity,
+/// Conflicts of kinds that this side does not know make the whole detail unreadable: a wrong kind would be worse.
+fn merge_conflicts(detail: v1::MergeConflicts) -> Option<Problem> {
+    let decode = |conflict: v1::MergeConflict| {
+        Some(MergeConflict {
+            kind: detail::conflict_from_wire(conflict.kind())?,
+            type_name: conflict.r#type,
+            entity: conflict.entity,
+        })
     };
-    Problem::MergeConflicts { conflicts: detail.conflicts.into_iter().map(decode).collect(), total: detail.total }
+    let conflicts = detail.conflicts.into_iter().map(decode).collect::<Option<_>>()?;
+    Some(Problem::MergeConflicts { conflicts, total: detail.total })
 }
 
 fn diagnostics(detail: v1::Diagnostics) -> Vec<Diagnostic> {

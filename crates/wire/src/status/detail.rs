@@ -1,9 +1,9 @@
 //! The enums of the contract and of `types`, one as the other. Every match names every case, so that a new one cannot be forgotten.
 
-use omnigraph_types::{ConstraintKind, Effect, Phase, Resource, Retry};
+use omnigraph_types::{ConstraintKind, Effect, MergeConflictKind, Phase, Resource, Retry};
 use tonic::Code;
 
-use crate::v1::{ConstraintRule, ErrorReason, WritePhase};
+use crate::v1::{self, ConstraintRule, ErrorReason, WritePhase};
 
 /// Prefix of the enum's names, which `ErrorInfo.reason` and the trailer leave out.
 const REASON_PREFIX: &str = "ERROR_REASON_";
@@ -182,5 +182,26 @@ pub(super) fn rule_from_wire(rule: ConstraintRule) -> Option<ConstraintKind> {
         ConstraintRule::OrphanEdge => Some(ConstraintKind::OrphanEdge),
         ConstraintRule::Cardinality => Some(ConstraintKind::Cardinality),
         ConstraintRule::Vector => Some(ConstraintKind::Vector),
+    }
+}
+
+/// A kind of merge conflict in the contract.
+pub(super) fn conflict_to_wire(kind: MergeConflictKind) -> v1::MergeConflictKind {
+    match kind {
+        MergeConflictKind::DivergentInsert => v1::MergeConflictKind::DivergentInsert,
+        MergeConflictKind::DivergentUpdate => v1::MergeConflictKind::DivergentUpdate,
+        MergeConflictKind::DeleteVersusUpdate => v1::MergeConflictKind::DeleteVersusUpdate,
+        MergeConflictKind::RuleBroken => v1::MergeConflictKind::RuleBroken,
+    }
+}
+
+/// A kind of merge conflict of the contract.
+pub(super) fn conflict_from_wire(kind: v1::MergeConflictKind) -> Option<MergeConflictKind> {
+    match kind {
+        v1::MergeConflictKind::Unspecified => None,
+        v1::MergeConflictKind::DivergentInsert => Some(MergeConflictKind::DivergentInsert),
+        v1::MergeConflictKind::DivergentUpdate => Some(MergeConflictKind::DivergentUpdate),
+        v1::MergeConflictKind::DeleteVersusUpdate => Some(MergeConflictKind::DeleteVersusUpdate),
+        v1::MergeConflictKind::RuleBroken => Some(MergeConflictKind::RuleBroken),
     }
 }

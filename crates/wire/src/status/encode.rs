@@ -3,12 +3,20 @@
 use omnigraph_types::{CommitId, Diagnostic, Failure, MergeConflict, OperationId, Problem, Resource, Violation};
 use prost::{Message, Name};
 use prost_types::Any;
+use tonic::Code;
 
-use super::ERROR_DOMAIN;
+use super::bounds::{Bounds, cut};
 use super::detail;
-use super::fit::{Bounds, Fitted, cut};
+use super::trailers::ERROR_DOMAIN;
 use crate::google::rpc;
 use crate::v1::{self, ErrorReason};
+
+/// An encoded failure.
+pub(super) struct Fitted {
+    pub(super) code: Code,
+    pub(super) reason: &'static str,
+    pub(super) status: rpc::Status,
+}
 
 /// Encodes a failure: its `ErrorInfo`, its own detail, then the standard details that apply.
 pub(super) fn encode(failure: &Failure, bounds: Bounds) -> Fitted {
@@ -29,7 +37,7 @@ pub(super) fn encode(failure: &Failure, bounds: Bounds) -> Fitted {
         details.push(pack(&rpc::RetryInfo { retry_delay: prost_types::Duration::try_from(delay).ok() }));
     }
     details.extend(parts.standard);
-    // Half a command would be worse than none.
+    // A command that was cut would be worse than none.
     if let Some(command) = failure.help.as_ref().filter(|command| command.len() <= bounds.text_bytes) {
         let link = rpc::help::Link { description: command.clone(), url: String::new() };
         details.push(pack(&rpc::Help { links: vec![link] }));
@@ -41,7 +49,7 @@ fn pack<M: Message + Name>(message: &M) -> Any {
     Any { type_url: format!("type.googleapis.com/{}", M::full_name()), value: message.encode_to_vec() }
 }
 
-/// The details of a failure as they come together.
+/// The details of a failure while they are collected.
 struct Parts {
     bounds: Bounds,
     metadata: Vec<(String, String)>,
@@ -103,7 +111,7 @@ impl Parts {
 fn describe(problem: &Problem, parts: &mut Parts) -> ErrorReason {
     match problem {
         Problem::ReadSetChanged { branch, member, expected, actual } => {
-            read_set(parts, branch.as_str(), member, [expected, actual])
+            read_set(parts, branch.as_str(), &member.to_string(), [expected, actual])
         }
         Problem::CommitContention { attempts, winner } => contention(parts, *attempts, *winner),
         Problem::HeadMismatch { expected, actual } => head_mismatch(parts, *expected, *actual),
@@ -111,7 +119,7 @@ fn describe(problem: &Problem, parts: &mut Parts) -> ErrorReason {
             let open = v1::RecoveryRequired {
                 operation_id: operation_id.to_string(),
                 branch: parts.text(branch.as_str()),
-                writer: parts.text(writer),
+                writer: writer.to_string(),
                 phase: detail::phase_to_wire(*phase) as i32,
                 reason: parts.text(reason),
             };
@@ -138,8 +146,10 @@ fn describe(problem: &Problem, parts: &mut Parts) -> ErrorReason {
         Problem::OperationIdReused { first_digest, commit } => id_reused(parts, first_digest, *commit),
         Problem::OperationRolledBack { operation_id, reason } => rolled_back(parts, *operation_id, reason),
         Problem::TableOccupied { table, expected, found } => table_occupied(parts, table, expected, found),
-        Problem::Unimplemented { feature } => told(parts, &[("feature", feature)], ErrorReason::Unimplemented),
-        Problem::PermissionDenied { action } => told(parts, &[("action", action)], ErrorReason::PermissionDenied),
+        Problem::Unimplemented { feature } => named_facts(parts, &[("feature", feature)], ErrorReason::Unimplemented),
+        Problem::PermissionDenied { action } => {
+            named_facts(parts, &[("action", action)], ErrorReason::PermissionDenied)
+        }
         Problem::StorageFormat { found, supported } => storage_format(parts, *found, *supported),
         Problem::Corrupt { object, expected } => object_fault(parts, object, expected, ErrorReason::Corrupt),
         Problem::InvariantViolation { object, expected } => {
@@ -225,7 +235,7 @@ fn constraint_violation(parts: &mut Parts, violations: &[Violation], total: u64)
 
 fn merge_conflicts(parts: &mut Parts, conflicts: &[MergeConflict], total: u64) -> ErrorReason {
     let encode = |conflict: &MergeConflict| v1::MergeConflict {
-        kind: parts.text(&conflict.kind),
+        kind: detail::conflict_to_wire(conflict.kind) as i32,
         r#type: parts.text(&conflict.type_name),
         entity: parts.text(&conflict.entity),
     };
@@ -348,7 +358,11 @@ fn table_occupied(parts: &mut Parts, table: &str, expected: &str, found: &str) -
 
 fn storage_format(parts: &mut Parts, found: u32, supported: u32) -> ErrorReason {
     parts.precondition(ErrorReason::StorageFormat, "storage_format");
-    told(parts, &[("found", &found.to_string()), ("supported", &supported.to_string())], ErrorReason::StorageFormat)
+    named_facts(
+        parts,
+        &[("found", &found.to_string()), ("supported", &supported.to_string())],
+        ErrorReason::StorageFormat,
+    )
 }
 
 fn object_fault(parts: &mut Parts, object: &str, expected: &str, reason: ErrorReason) -> ErrorReason {
@@ -358,7 +372,7 @@ fn object_fault(parts: &mut Parts, object: &str, expected: &str, reason: ErrorRe
     reason
 }
 
-fn told(parts: &mut Parts, facts: &[(&str, &str)], reason: ErrorReason) -> ErrorReason {
+fn named_facts(parts: &mut Parts, facts: &[(&str, &str)], reason: ErrorReason) -> ErrorReason {
     for (key, value) in facts {
         parts.meta(key, value);
     }

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omnigraph_types::{
-    BranchName, CommitId, ConstraintKind, Diagnostic, Effect, Failure, MergeConflict, OperationId, Phase, Problem,
-    Resource, Retry, Span, Violation,
+    BranchName, CommitId, ConstraintKind, Diagnostic, Effect, Failure, MergeConflict, MergeConflictKind, OperationId,
+    Phase, Problem, ReadSetMember, Resource, Retry, Span, Violation, WriterName,
 };
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use prost::Message;
 use tonic::{Code, ConnectError, Status, TimeoutExpired};
 use ulid::Ulid;
 
-use super::{REASON_TRAILER, TRAILERS_BYTES_MAX, from_rpc_status, from_status, to_rpc_status, to_status};
+use super::trailers::{REASON_TRAILER, TRAILERS_BYTES_MAX};
+use super::{from_rpc_status, from_status, to_rpc_status, to_status};
 use crate::google::rpc;
 
 /// Reasons of the contract, `UNSPECIFIED` apart, that the sample below must reach.
@@ -41,13 +42,24 @@ fn problems(text: &str, branch: &str, items: usize) -> Vec<Problem> {
         message: text(),
         source_row: Some(7),
     };
-    let conflict = MergeConflict { kind: text(), type_name: text(), entity: text() };
+    let conflict = MergeConflict { kind: MergeConflictKind::DivergentUpdate, type_name: text(), entity: text() };
     let mut problems = vec![
-        Problem::ReadSetChanged { branch: branch.clone(), member: text(), expected: text(), actual: text() },
+        Problem::ReadSetChanged {
+            branch: branch.clone(),
+            member: ReadSetMember::Table(text()),
+            expected: text(),
+            actual: text(),
+        },
         Problem::CommitContention { attempts: 3, winner: None },
         Problem::CommitContention { attempts: 3, winner: Some(commit(1)) },
         Problem::HeadMismatch { expected: commit(1), actual: commit(2) },
-        Problem::RecoveryRequired { operation_id, branch, writer: text(), phase: Phase::Publish, reason: text() },
+        Problem::RecoveryRequired {
+            operation_id,
+            branch,
+            writer: WriterName::known("load"),
+            phase: Phase::Publish,
+            reason: text(),
+        },
         Problem::KeyConflict { type_name: text(), ids: texts(), total: u64::MAX, source_row: Some(u64::MAX) },
         Problem::ConstraintViolation { violations: vec![violation; items], total: 100 },
         Problem::MergeConflicts { conflicts: vec![conflict; items], total: 100 },
@@ -145,7 +157,7 @@ fn status_has_the_code_the_trailers_and_the_order_of_the_contract() {
     let problem = Problem::RecoveryRequired {
         operation_id: OperationId(Ulid::from(1)),
         branch: BranchName::Main,
-        writer: "load".to_owned(),
+        writer: WriterName::known("load"),
         phase: Phase::Apply,
         reason: "store down".to_owned(),
     };

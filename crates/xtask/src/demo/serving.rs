@@ -24,7 +24,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Makes a folder that nobody else has.
+    /// Makes a folder that no other process uses.
     pub(super) fn create() -> Result<Self> {
         let path = std::env::temp_dir().join(format!("omnigraph-demo-{}", std::process::id()));
         fs::create_dir(&path).map_err(|source| Error::io("create", &path, &source))?;
@@ -36,7 +36,7 @@ impl Folder {
         &self.path
     }
 
-    /// Removes it and tells if that fails.
+    /// Removes it, and reports a failure.
     pub(super) fn remove(self) -> Result<()> {
         fs::remove_dir_all(&self.path).map_err(|source| Error::io("remove", &self.path, &source))
     }
@@ -44,7 +44,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // After `remove` it is gone already; after a failure the failure itself is what has to be told.
+        // After `remove` the folder no longer exists; after a failure that failure is the one to report.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
@@ -64,7 +64,7 @@ impl Server {
             .arg(binary)
             .args(["serve", "--listen", "127.0.0.1:0", "--root"])
             .arg(root)
-            // The demo's own lines tell what happens; of the server's log only warnings add to them.
+            // The demo prints each step itself; of the server's log only warnings add to that.
             .env("RUST_LOG", "warn")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -78,7 +78,7 @@ impl Server {
         }
         match line.trim_end().strip_prefix(LISTENING) {
             Some(url) => server.url = url.to_owned(),
-            None => return Err(Error::new("the server did not start").way_out("its message stands above")),
+            None => return Err(Error::new("the server did not start").way_out("read its message above")),
         }
         Ok(server)
     }
@@ -101,7 +101,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Whoever gets here is failing already, or has stopped it.
+        // The caller is failing already, or has stopped the server.
         let _ = self.end();
     }
 }
@@ -112,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    /// A program that stands in for the server: it tells its process id in a file, runs `line`, and stays.
+    /// A program in place of the server: it writes its process id to a file, runs `line`, and keeps running.
     fn program(folder: &Path, line: &str) -> PathBuf {
         let path = folder.join("program");
         let text = format!("#!/bin/sh\necho $$ > '{}'\n{line}\nexec sleep 1000\n", folder.join("id").display());

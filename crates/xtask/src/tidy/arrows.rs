@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::finding::Finding;
+
 /// Prefix of the workspace's packages.
 const PREFIX: &str = "omnigraph-";
 /// The crate that may name Lance and the object store.
@@ -10,17 +12,19 @@ const STORAGE: &str = "storage";
 const TESTKIT: &str = "testkit";
 
 /// Each crate and the crates that it may depend on. Packages under `tests/` may use them all.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("types", &[]),
     ("lang", &["types"]),
+    ("columns", &["types", "lang"]),
     ("wire", &["types"]),
     ("storage", &["types"]),
     ("catalog", &["types", "storage"]),
     ("commit", &["types", "storage", "catalog"]),
-    ("query", &["types", "lang", "storage", "catalog"]),
-    ("engine", &["types", "lang", "storage", "catalog", "commit", "query"]),
-    ("flight", &["types", "wire", "engine"]),
-    ("server", &["types", "wire", "engine", "flight"]),
+    ("query", &["types", "lang", "columns", "storage", "catalog"]),
+    ("engine", &["types", "lang", "columns", "storage", "catalog", "commit", "query"]),
+    ("call", &["types", "wire"]),
+    ("flight", &["types", "wire", "engine", "call"]),
+    ("server", &["types", "lang", "columns", "wire", "engine", "call", "flight"]),
     ("client", &["types", "wire"]),
     ("cli", &["types", "lang", "wire", "client", "server"]),
     ("testkit", &["types", "storage"]),
@@ -28,35 +32,40 @@ const ARROWS: [(&str, &[&str]); 14] = [
 ];
 
 /// Checks what `cargo metadata --no-deps` printed.
-pub(super) fn check(metadata: &Value) -> Vec<String> {
+pub(super) fn check(metadata: &Value) -> Vec<Finding> {
     let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
     packages.iter().flat_map(package).collect()
 }
 
-fn package(package: &Value) -> Vec<String> {
+fn package(package: &Value) -> Vec<Finding> {
     let manifest = text(&package["manifest_path"]);
     if manifest.replace('\\', "/").contains("/tests/") {
         return Vec::new();
     }
     let name = short(text(&package["name"]));
     let Some((_, allowed)) = ARROWS.iter().find(|(listed, _)| *listed == name) else {
-        return vec![format!("{manifest}: crate {name} is not in the table of crates: add it with its arrows")];
+        return vec![Finding::of(
+            manifest,
+            format!("crate {name} is not in the table of crates: add it with its arrows"),
+        )];
     };
     let dependencies = package["dependencies"].as_array().map(Vec::as_slice).unwrap_or_default();
     dependencies.iter().filter_map(|dependency| arrow(name, allowed, dependency)).collect()
 }
 
-fn arrow(name: &str, allowed: &[&str], dependency: &Value) -> Option<String> {
+fn arrow(name: &str, allowed: &[&str], dependency: &Value) -> Option<Finding> {
     let target = text(&dependency["name"]);
+    let file = format!("crates/{name}");
     let for_tests = text(&dependency["kind"]) == "dev";
     if target.starts_with(PREFIX) {
         let target = short(target);
         let legal = allowed.contains(&target) || (for_tests && target == TESTKIT);
-        return (!legal).then(|| format!("crates/{name}: may not depend on {target}: the arrows allow {allowed:?}"));
+        return (!legal)
+            .then(|| Finding::of(file, format!("may not depend on {target}: the arrows allow {allowed:?}")));
     }
     let stores = target == "object_store" || target == "lance" || target.starts_with("lance-");
     (stores && name != STORAGE)
-        .then(|| format!("crates/{name}: names {target}: only {STORAGE} may, use what it offers"))
+        .then(|| Finding::of(file, format!("names {target}: only {STORAGE} may, use what it offers")))
 }
 
 fn short(name: &str) -> &str {
@@ -89,6 +98,19 @@ mod tests {
         assert_eq!(findings("commit", "omnigraph-testkit", Some("dev")), 0);
         assert_eq!(findings("commit", "omnigraph-testkit", None), 1);
         assert_eq!(findings("novel", "serde", None), 1);
+        assert_eq!(findings("flight", "omnigraph-call", None), 0);
+        assert_eq!(findings("call", "omnigraph-engine", None), 1);
+        assert_eq!(findings("columns", "omnigraph-lang", None), 0);
+        assert_eq!(findings("columns", "omnigraph-storage", None), 1);
+    }
+
+    #[test]
+    fn table_names_each_crate_once_and_only_crates_above_it() {
+        for (position, (name, allowed)) in ARROWS.iter().enumerate() {
+            let above: Vec<&str> = ARROWS[..position].iter().map(|(listed, _)| *listed).collect();
+            assert!(!above.contains(name), "{name} is listed twice");
+            assert!(allowed.iter().all(|target| above.contains(target)), "{name}: {allowed:?} are not all above it");
+        }
     }
 
     #[test]

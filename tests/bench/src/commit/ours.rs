@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
 use arrow::error::ArrowError;
-use omnigraph_engine::{
-    CreateGraph, Durability, Engine, EngineOptions, Graph, LoadMode, LoadRequest, OnConflict, StoreHook, ValidateOnly,
+use omnigraph_engine::{Caller, Durability, Engine, EngineOptions, Graph, StoreHook};
+use omnigraph_types::{
+    BranchName, CreateGraph, GraphName, Limits, LoadMode, LoadRequest, SystemClock, WriteMode, WriteOptions,
 };
-use omnigraph_types::{BranchName, GraphName, Limits, SystemClock};
 
 use crate::error::BenchError;
 
@@ -64,9 +64,9 @@ impl Ours {
             name: name.clone(),
             schema_source: schema.to_owned(),
             operation_id: None,
-            actor: "bench".to_owned(),
+            mode: WriteMode::Commit,
         };
-        engine.create_graph(create).await.map_err(BenchError::engine("make the graph"))?;
+        engine.run(&caller(), create).await.map_err(BenchError::engine("make the graph"))?;
         let graph = engine.graph(&name).await.map_err(BenchError::engine("open the graph"))?;
         Ok(Self { graph })
     }
@@ -107,24 +107,20 @@ impl Ours {
             Table::Keyless => "Event",
             Table::Keyed => "Item",
         };
-        let request = LoadRequest {
-            branch,
-            mode: LoadMode::Append,
-            operation_id: None,
-            expected_head: None,
-            on_conflict: OnConflict::ByKind,
-            validate_only: ValidateOnly::No,
-            actor: "bench".to_owned(),
-            deadline: None,
-        };
+        let request = LoadRequest { branch, mode: LoadMode::Append, options: WriteOptions::default() };
         let started = Instant::now();
-        let mut load = self.graph.begin_load(request).await.map_err(BenchError::engine("begin a load"))?;
+        let mut load = self.graph.run(&caller(), request).await.map_err(BenchError::engine("begin a load"))?;
         let mut stream =
             load.accept_schema(type_name, &row.schema()).await.map_err(BenchError::engine("state the columns"))?;
         load.write(&mut stream, row).await.map_err(BenchError::engine("load the row"))?;
         load.finish().await.map_err(BenchError::engine("commit the row"))?;
         Ok(started.elapsed())
     }
+}
+
+/// Who asks in benches.
+pub(crate) fn caller() -> Caller {
+    Caller::new("bench")
 }
 
 fn fields() -> Vec<Field> {

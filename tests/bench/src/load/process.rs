@@ -118,7 +118,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Nothing is left to do about a process that is gone already.
+        // The process may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

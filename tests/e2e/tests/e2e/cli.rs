@@ -1,4 +1,4 @@
-//! The `omnigraph` command against a server: what a person types, reads and does next.
+//! The `omnigraph` command against a server: what a person types and reads.
 
 use std::fs;
 use std::path::Path;
@@ -19,13 +19,13 @@ struct World {
 
 /// What a command printed, and its exit code.
 #[derive(Debug)]
-struct Told {
+struct Finished {
     code: i32,
     out: String,
     err: String,
 }
 
-impl Told {
+impl Finished {
     fn of(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Self { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
@@ -76,10 +76,10 @@ impl World {
     }
 
     /// Runs `omnigraph` in the workspace's folder.
-    fn run(&self, arguments: &[&str]) -> Told {
+    fn run(&self, arguments: &[&str]) -> Finished {
         let mut command = omnigraph();
         command.args(arguments).args(["--url", &self.server.url]).current_dir(workspace()).stdin(Stdio::null());
-        Told::of(command.output().unwrap())
+        Finished::of(command.output().unwrap())
     }
 
     /// Writes a file and returns its path.
@@ -221,7 +221,7 @@ fn write_arrow(path: &Path, batch: &RecordBatch) {
 }
 
 #[test]
-fn load_that_fails_tells_what_where_and_what_now() {
+fn failed_load_reports_what_where_and_what_to_do() {
     let world = World::with_airline();
     let header = AIRPORT_COLUMNS;
     let load = |file: &str, mode: &str| world.run(&["load", "airline", "--type", "Airport", file, "--mode", mode]);
@@ -243,9 +243,9 @@ fn load_that_fails_tells_what_where_and_what_now() {
     load(&cut, "append").fails(1, &["quote.csv", "line 2 is never closed", "nothing was stored"]);
 
     let column = world.file("column.csv", "iata,nam,country,latitude,longitude\nBGO,Bergen,NO,60,5\n");
-    let told = load(&column, "append");
-    assert_ne!(told.code, 0, "{told:#?}");
-    assert!(told.err.contains("nam") && told.err.contains("--rename"), "{told:#?}");
+    let done = load(&column, "append");
+    assert_ne!(done.code, 0, "{done:#?}");
+    assert!(done.err.contains("nam") && done.err.contains("--rename"), "{done:#?}");
     assert_eq!(world.count("$a: Airport"), 1);
 }
 
@@ -261,9 +261,9 @@ fn other_failures_tell_their_reason_and_exit_code() {
     world.run(&["load", "airline", "nothing.ndjson", "--mode", "append"]).fails(2, &["nothing.ndjson"]);
     world.run(&["frobnicate"]).fails(2, &["frobnicate"]);
 
-    let mut nobody = omnigraph();
-    nobody.args(["log", "airline", "--url", "grpc://127.0.0.1:1"]);
-    Told::of(nobody.output().unwrap()).fails(1, &["127.0.0.1:1", "omnigraph serve"]);
+    let mut unreachable = omnigraph();
+    unreachable.args(["log", "airline", "--url", "grpc://127.0.0.1:1"]);
+    Finished::of(unreachable.output().unwrap()).fails(1, &["127.0.0.1:1", "omnigraph serve"]);
 }
 
 #[test]
@@ -320,8 +320,8 @@ fn branches_are_created_listed_loaded_and_deleted() {
     for command in ["recoveries", "recover"] {
         assert_eq!(world.json(&[command, "airline", "--branch", "trial/copy"])["rows"], serde_json::json!([]));
     }
-    let told = world.run(&["recover", "airline"]).done();
-    assert!(told.err.contains("nothing was pending") && told.out.is_empty(), "{told:#?}");
+    let done = world.run(&["recover", "airline"]).done();
+    assert!(done.err.contains("nothing was pending") && done.out.is_empty(), "{done:#?}");
 }
 
 #[test]
@@ -334,13 +334,13 @@ fn branch_request_that_is_sent_again_is_done_once() {
     let deleted = world.json(&["branch", "delete", "airline", "trial"]);
     let operation = deleted["operation"].as_str().unwrap();
     world.run(&["branch", "create", "airline", "trial"]).done();
-    // The deletion was done; it does not reach the next branch of that name.
+    // The deletion was applied before; it does not affect the next branch of that name.
     world.run(&["branch", "delete", "airline", "trial", "--operation-id", operation]).done().says(&["deleted"]);
     assert_eq!(world.branches(), ["main", "trial"]);
 }
 
 #[test]
-fn load_whose_server_dies_while_committing_is_never_told_as_not_stored() {
+fn load_whose_server_dies_while_committing_is_never_reported_as_not_stored() {
     for point in ["load.C.before", "load.C.after", "load.D.after"] {
         let root = root();
         let server = Server::start(root.path(), &[("OMNIGRAPH_FAILPOINTS", &format!("airline/{point}=kill"))]);
@@ -353,19 +353,19 @@ fn load_whose_server_dies_while_committing_is_never_told_as_not_stored() {
         let load = ["load", "airline", "--type", "Airport", &file, "--mode", "append", "--operation-id", &id];
         let mut victim = omnigraph();
         victim.args(load).args(["--url", &server.url]).current_dir(workspace()).stdin(Stdio::null());
-        let told = Told::of(victim.output().unwrap());
+        let done = Finished::of(victim.output().unwrap());
         assert!(server.log().contains("failpoint hit"), "{point} was never hit");
-        assert_eq!(told.code, 1, "{told:#?}");
-        assert!(!told.err.contains("nothing was stored"), "{point}: {told:#?}");
-        assert!(told.err.contains("is not known") && told.err.contains(&format!("omnigraph operation airline {id}")));
-        // The other server is asked by the same id, and has it once.
+        assert_eq!(done.code, 1, "{done:#?}");
+        assert!(!done.err.contains("nothing was stored"), "{point}: {done:#?}");
+        assert!(done.err.contains("is not known") && done.err.contains(&format!("omnigraph operation airline {id}")));
+        // The other server receives the same id, and applies it once.
         world.run(&load).done();
         assert_eq!(world.count("$a: Airport"), 1, "{point}");
     }
 }
 
 #[test]
-fn server_that_is_told_to_stop_as_soon_as_it_listens_ends_well() {
+fn server_that_is_stopped_as_soon_as_it_listens_ends_well() {
     let root = root();
     for _ in 0..5 {
         let status = Server::start(root.path(), &[]).stop();

@@ -18,10 +18,10 @@ async fn pyarrow_rows_come_back_as_the_same_multiset() {
     let client = client(&server).await;
     airline(&client).await;
     let airports = workspace().join("tests/data/airports.csv");
-    let told = verdict("flights.py", &server, &[airports.to_str().unwrap()]);
+    let found = verdict("flights.py", &server, &[airports.to_str().unwrap()]);
 
-    assert_eq!((&told["airports_sent"], &told["airports_equal"]), (&json!(3376), &json!(true)));
-    let loads = told["loads"].as_array().unwrap();
+    assert_eq!((&found["airports_sent"], &found["airports_equal"]), (&json!(3376), &json!(true)));
+    let loads = found["loads"].as_array().unwrap();
     let sent: Vec<_> =
         loads.iter().map(|load| (load["kind"].as_str().unwrap(), load["compression"].as_str())).collect();
     let expected = [
@@ -42,14 +42,14 @@ async fn pyarrow_rows_come_back_as_the_same_multiset() {
         assert!(load["batches"].as_u64().unwrap() >= 3, "{load}");
         assert!(load["negative_delays"].as_u64().unwrap() > 500, "{load}");
     }
-    assert_eq!(told["info_records"], json!(6_001));
-    assert_eq!(told["info_schema"], told["read_schema"]);
-    assert_eq!(told["listed"], json!(["g/main/Airport", "g/main/Flight", "g/main/Route"]));
+    assert_eq!(found["info_records"], json!(6_001));
+    assert_eq!(found["info_schema"], found["read_schema"]);
+    assert_eq!(found["listed"], json!(["g/main/Airport", "g/main/Flight", "g/main/Route"]));
     let counts = rows(&client, &["Airport", "Flight", "Route"]).await;
     assert_eq!((counts["Airport"], counts["Flight"], counts["Route"]), (3_376, 6_001, 0));
 }
 
-/// What a refusal must tell, besides an effect of none.
+/// What a refusal must carry, besides an effect of none.
 struct Refusal {
     case: &'static str,
     code: u64,
@@ -162,8 +162,8 @@ async fn pyarrow_refusals_tell_reason_detail_and_row_and_store_nothing() {
     append(&client, ROWS).await.unwrap();
     let (head_before, rows_before) = (head(&client).await, rows(&client, &["Airport", "Flight", "Route"]).await);
 
-    let told = verdict("refusals.py", &server, &[]);
-    let answers = told["loads"].as_object().unwrap();
+    let found = verdict("refusals.py", &server, &[]);
+    let answers = found["loads"].as_object().unwrap();
     let expected = refusals(&head_before.to_string());
     assert_eq!(answers.len(), expected.len());
     for Refusal { case, code, reason, retry, detail: (name, detail) } in expected {
@@ -176,7 +176,7 @@ async fn pyarrow_refusals_tell_reason_detail_and_row_and_store_nothing() {
         let (message, text) = (answer["message"].as_str().unwrap(), answer["text"].as_str().unwrap());
         assert!(!message.is_empty() && text.contains(message), "{case}: {text:?} hides {message:?}");
     }
-    let unary = &told["unary"];
+    let unary = &found["unary"];
     assert_eq!((&unary["exception"], &unary["reason"]), (&json!("NOT_FOUND"), &json!("GRAPH_NOT_FOUND")), "{unary:#}");
     assert_eq!(unary["trailers"]["x-omnigraph-reason"], json!("GRAPH_NOT_FOUND"), "{unary:#}");
     assert_eq!(unary["details"]["google.rpc.ResourceInfo"]["resource_name"], json!("nope"), "{unary:#}");

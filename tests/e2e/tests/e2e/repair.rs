@@ -1,4 +1,4 @@
-//! What needs a person, as a person meets it: the refusal names the command, the command shows and mends.
+//! Damage that needs a person: the refusal names the command, and the command shows the damage and repairs it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,13 +19,13 @@ struct World {
 }
 
 /// What a command printed, and its exit code.
-struct Told {
+struct Finished {
     code: i32,
     out: String,
     err: String,
 }
 
-impl Told {
+impl Finished {
     #[track_caller]
     fn with(self, code: i32, texts: &[&str]) -> Self {
         let whole = format!("{}{}", self.out, self.err);
@@ -47,12 +47,12 @@ impl World {
         world
     }
 
-    fn run(&self, arguments: &[&str]) -> Told {
+    fn run(&self, arguments: &[&str]) -> Finished {
         let mut command: Command = omnigraph();
         command.args(arguments).args(["--url", &self.server.url]).current_dir(workspace()).stdin(Stdio::null());
         let output = command.output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Told { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+        Finished { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
     }
 
     fn file(&self, name: &str, text: &str) -> String {
@@ -61,14 +61,14 @@ impl World {
         path.to_str().unwrap().to_owned()
     }
 
-    fn load(&self, type_name: &str, csv: &str) -> Told {
+    fn load(&self, type_name: &str, csv: &str) -> Finished {
         let file = self.file("rows.csv", csv);
         self.run(&["load", "g", "--type", type_name, &file, "--mode", "append"])
     }
 
     fn json(&self, code: i32, arguments: &[&str]) -> serde_json::Value {
-        let told = self.run(&[arguments, &["--output", "json"]].concat()).with(code, &[]);
-        serde_json::from_str(&told.out).unwrap()
+        let done = self.run(&[arguments, &["--output", "json"]].concat()).with(code, &[]);
+        serde_json::from_str(&done.out).unwrap()
     }
 
     /// The graph's folder.
@@ -98,7 +98,7 @@ fn names(folder: &Path) -> Vec<String> {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// Somebody overwrites a table by nothing, past the graph.
+/// A foreign commit overwrites a table by nothing, past the graph.
 async fn stranger(root: &Path, dataset: ObjectPath) -> String {
     let store = Store::open(root.to_str().unwrap(), StoreOptions::default()).await.unwrap();
     let tree = TreeRef::main(dataset);
@@ -119,16 +119,16 @@ async fn table_with_a_foreign_commit_is_shown_and_mended_by_the_command_that_the
     world.load("Port", "code\nBGO\n").with(1, &["TABLE_OCCUPIED", "omnigraph repair g", "nothing was stored"]);
     world.run(&["check", "g"]).with(4, &["needs a person", "Port", "occupied_table"]);
 
-    let told = world.run(&["repair", "g"]);
-    told.with(0, &[&foreign, "overwrite, 1 row less", "would be undone by a restore", "omnigraph repair g --confirm"]);
+    let done = world.run(&["repair", "g"]);
+    done.with(0, &[&foreign, "overwrite, 1 row less", "would be undone by a restore", "omnigraph repair g --confirm"]);
     let confirmation = world.confirmation();
     world.run(&["repair", "g", "--confirm", "0000000000000000"]).with(1, &["READ_SET_CHANGED", "nothing was repaired"]);
-    world.run(&["repair", "g", "--table", "Ship"]).with(0, &["nothing stands in the way"]);
+    world.run(&["repair", "g", "--table", "Ship"]).with(0, &["nothing blocks writes"]);
     world.run(&["repair", "g", "--table", "Nope"]).with(1, &["TYPE_NOT_FOUND", "Nope"]);
     world.run(&["repair", "g", "--confirm", &confirmation]).with(0, &["done: version"]);
 
     world.load("Port", "code\nBGO\n").with(0, &["committed"]);
-    world.run(&["repair", "g"]).with(0, &["nothing stands in the way"]);
+    world.run(&["repair", "g"]).with(0, &["nothing blocks writes"]);
     world.run(&["recoveries", "g"]).with(0, &["repair", "undone"]);
     let checked = world.json(0, &["check", "g"]);
     assert_eq!(checked["findings"], serde_json::json!([]), "{checked}");
@@ -146,7 +146,7 @@ async fn unreadable_intent_is_shown_and_taken_out_of_the_way() {
     let intents = intents.join(&names(&intents)[0]);
     let version =
         names(&intents).iter().filter_map(|name| name.strip_suffix(".json")?.parse::<u64>().ok()).max().unwrap();
-    fs::write(intents.join(format!("{:020}.json", version + 1)), r#"{"format":1,"operation_"#).unwrap();
+    fs::write(intents.join(format!("{:020}.json", version + 1)), r#"{"format":2,"writer"#).unwrap();
     world.load("Port", "code\nBGO\n").with(1, &["CORRUPT", "omnigraph repair g", "nothing was stored"]);
     world.run(&["check", "g"]).with(4, &["unreadable_intent", "omnigraph repair g"]);
     world.run(&["repair", "g"]).with(0, &["cannot be read", "further tables: 2", "nothing was done"]);
@@ -190,7 +190,7 @@ async fn check_finds_what_was_lost_on_the_disk() {
     world.run(&["repair", "g"]).with(4, &["is missing", "omnigraph check g"]);
     world.load("Ship", "name\nMaud\n").with(0, &["committed"]);
 
-    // A server that never opened the graph looks it over too.
+    // A server that never opened the graph examines it too.
     let manifests = world.graph().join("__manifest/_versions");
     for name in names(&manifests) {
         fs::write(manifests.join(name), "no manifest").unwrap();
@@ -206,7 +206,7 @@ async fn version_that_cannot_be_read_behind_a_pin_is_mended_by_moving_the_object
     let dataset = world.ports();
     let mut versions = names(&world.root.path().join(dataset.as_str()).join("_versions"));
     versions.sort();
-    // Lance numbers versions downwards: before the first name stands the next version.
+    // Lance numbers versions downwards: the next version precedes the first name.
     let newest: u64 = versions[0].strip_suffix(".manifest").unwrap().parse().unwrap();
     let next = format!("{dataset}/_versions/{:020}.manifest", newest - 1);
     fs::write(world.root.path().join(&next), "no manifest").unwrap();
@@ -228,8 +228,8 @@ async fn newest_version_that_cannot_be_read_comes_back_from_its_intent() {
     fs::write(manifests.join(&versions[0]), "no manifest").unwrap();
     let world = World { server: Server::start(world.root.path(), &[]), ..world };
     world.load("Port", "code\nTRD\n").with(1, &["CORRUPT", "omnigraph check"]);
-    let told = world.run(&["check", "g"]).with(4, &["unreadable_version", "move the object", "omnigraph recover g"]);
-    assert!(told.out.contains(&versions[0]), "{}", told.out);
+    let done = world.run(&["check", "g"]).with(4, &["unreadable_version", "move the object", "omnigraph recover g"]);
+    assert!(done.out.contains(&versions[0]), "{}", done.out);
     fs::rename(manifests.join(&versions[0]), world.files.path().join("moved")).unwrap();
     let world = World { server: Server::start(world.root.path(), &[]), ..world };
     world.run(&["recover", "g"]).with(0, &[]);
@@ -255,8 +255,8 @@ async fn branch_whose_state_is_empty_hides_no_other() {
         fs::write(states.join(state), "").unwrap();
     }
     let world = World { server: Server::start(world.root.path(), &[]), ..world };
-    let told = world.run(&["branch", "list", "g"]).with(0, &["main", "other"]);
-    assert!(!told.out.contains("side"), "{}", told.out);
+    let done = world.run(&["branch", "list", "g"]).with(0, &["main", "other"]);
+    assert!(!done.out.contains("side"), "{}", done.out);
     world.run(&["graph", "list"]).with(0, &["g"]);
     world.run(&["check", "g"]).with(4, &["unreadable_version", "side", "from a backup"]);
     world.load("Port", "code\nTRD\n").with(0, &["committed"]);
@@ -272,8 +272,8 @@ async fn root_that_was_copied_is_looked_over_as_far_as_it_can_be_read() {
     let from = format!("{}/.", world.root.path().display());
     assert!(Command::new("cp").arg("-r").arg(from).arg(elsewhere.path()).status().unwrap().success());
     let world = World { server: Server::start(elsewhere.path(), &[]), root: elsewhere, ..world };
-    let told = world.run(&["check", "g"]).with(4, &["unreadable_version", "side", "moved or copied"]);
-    assert_eq!(told.out.matches("moved or copied").count(), 1, "{}", told.out);
+    let done = world.run(&["check", "g"]).with(4, &["unreadable_version", "side", "moved or copied"]);
+    assert_eq!(done.out.matches("moved or copied").count(), 1, "{}", done.out);
     world.run(&["check", "g", "--branch", "main"]).with(0, &["all is well"]);
     world.load("Port", "code\nTRD\n").with(0, &["committed"]);
 }

@@ -1,6 +1,6 @@
 //! One operation sent more than once: after a restart, to another server, long afterwards, and in a race with itself.
 
-use omnigraph_client::{Client, LoadMode, LoadOptions, NewGraph, Outcome, Receipt};
+use omnigraph_client::{Client, CreateGraph, LoadMode, LoadOptions, WriteOutcome, WriteReceipt};
 use omnigraph_types::{OperationId, Problem};
 
 use crate::support::{Server, client, graph_name, ndjson, root, rows};
@@ -19,15 +19,15 @@ fn line(x: usize) -> String {
 }
 
 async fn graph(client: &Client) {
-    client.create_graph(NewGraph::new(graph_name(), "node N { x: I64 }")).await.unwrap();
+    client.create_graph(CreateGraph::new(graph_name(), "node N { x: I64 }")).await.unwrap();
 }
 
-async fn send(client: &Client, operation_id: OperationId, x: usize) -> Receipt {
+async fn send(client: &Client, operation_id: OperationId, x: usize) -> WriteReceipt {
     ndjson(client, options(operation_id), &line(x)).await.unwrap()
 }
 
-fn assert_replays(first: &Receipt, again: &Receipt) {
-    assert_eq!(again.outcome, Outcome::Replayed);
+fn assert_replays(first: &WriteReceipt, again: &WriteReceipt) {
+    assert_eq!(again.outcome, WriteOutcome::Replayed);
     assert_eq!(again.commit, first.commit);
 }
 
@@ -75,7 +75,7 @@ async fn operation_that_races_with_itself_on_two_servers_is_one_commit() {
         let operation = Client::mint_operation_id();
         let sends = (0..RACERS).map(|n| send(&clients[n % 2], operation, x));
         let receipts = futures::future::join_all(sends).await;
-        let committed = receipts.iter().filter(|receipt| receipt.outcome == Outcome::Committed).count();
+        let committed = receipts.iter().filter(|receipt| receipt.outcome == WriteOutcome::Committed).count();
         assert_eq!(committed, 1, "{receipts:?}");
         assert!(receipts.iter().all(|receipt| receipt.commit == receipts[0].commit), "{receipts:?}");
     }

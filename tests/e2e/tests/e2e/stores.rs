@@ -1,6 +1,6 @@
 //! The same servers on roots in S3 and Azure, emulated on this machine: loads, branches, reads, and a server that dies while it commits.
 
-use omnigraph_client::{DeleteBranch, LoadMode, LoadOptions, NewBranch, PageRequest, ReadAt};
+use omnigraph_client::{CreateBranch, DeleteBranch, DeleteGraph, LoadMode, LoadOptions, PageRequest, ReadAt};
 use omnigraph_testkit::Emulators;
 use omnigraph_types::{BranchName, OperationId};
 use ulid::Ulid;
@@ -36,7 +36,7 @@ async fn graph_lives_on(root: &str) {
     let second = Server::start(root, &variables);
     let client_of_second = client(&second).await;
     let dev = BranchName::Named("dev/1".to_owned());
-    client_of_second.create_branch(NewBranch::new(graph_name(), dev.clone())).await.unwrap();
+    client_of_second.create_branch(&graph_name(), CreateBranch::new(dev.clone())).await.unwrap();
     ndjson_on(&client_of_first, &dev, LoadOptions::new(LoadMode::Append), &two_tables("D")).await.unwrap();
     append(&client_of_second, &two_tables("B")).await.unwrap();
     assert_eq!(counts(&client_of_first, main_branch()).await, (4, 2), "{root}");
@@ -50,8 +50,8 @@ async fn graph_lives_on(root: &str) {
     ndjson(&client(&doomed).await, options(), &two_tables("C")).await.expect_err("it was killed");
     append(&client_of_second, &two_tables("E")).await.expect("another server writes without a restart");
     let log = second.log();
-    let told: Vec<_> = log.lines().filter_map(|line| line.split_once("recovery: ").map(|(_, text)| text)).collect();
-    let [found, decided, now] = told[..] else { panic!("{root}: a recovery is told in three lines: {log}") };
+    let steps: Vec<_> = log.lines().filter_map(|line| line.split_once("recovery: ").map(|(_, text)| text)).collect();
+    let [found, decided, now] = steps[..] else { panic!("{root}: a recovery logs three lines: {log}") };
     assert!(found.starts_with("found an interrupted write"), "{found}");
     assert!(decided.starts_with("decided to complete the write, which has changed 2 of its 2 tables"), "{decided}");
     assert!(now.starts_with("now the write is published"), "{now}");
@@ -62,8 +62,8 @@ async fn graph_lives_on(root: &str) {
     let recovered = client_of_second.list_recoveries(&graph_name(), &BranchName::Main, PageRequest::default()).await;
     assert_eq!(recovered.unwrap().items[0].operation_id, operation_id, "{root}");
 
-    client_of_first.delete_branch(DeleteBranch::new(graph_name(), dev)).await.unwrap();
-    client_of_second.delete_graph(&graph_name(), OperationId(Ulid::new())).await.unwrap();
+    client_of_first.delete_branch(&graph_name(), DeleteBranch::new(dev)).await.unwrap();
+    client_of_second.delete_graph(DeleteGraph::new(graph_name())).await.unwrap();
     airline(&client_of_first).await;
     assert_eq!(
         counts(&client_of_second, main_branch()).await,

@@ -11,7 +11,7 @@ use crate::support::{Server, airline, append, client, graph_name, head, refused,
 
 /// One load at a time: a load that kept its permit would keep all later ones out.
 const ONE_LOAD: (&str, &str) = ("OMNIGRAPH_LOADS_CONCURRENT_MAX", "1");
-/// Longest wait for the server to notice that a client is gone.
+/// Longest wait for the server to notice that a client has disconnected.
 const ADMITTED_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest wait for an answer that must come by itself.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -36,7 +36,7 @@ impl World {
         Self { server, client, head, _root: root }
     }
 
-    /// Nothing is visible, and the next load is admitted and follows the head that was there before.
+    /// Nothing is visible, and the next load is admitted and follows the head from before.
     async fn is_untouched(&self) {
         assert_eq!(head(&self.client).await, self.head);
         assert_eq!(rows(&self.client, &["Airport"]).await["Airport"], 0);
@@ -47,13 +47,13 @@ impl World {
     }
 }
 
-/// Tries until the load before has given its permit back.
+/// Retries until the previous load has released its permit.
 async fn admitted<T>(load: impl AsyncFn() -> Result<T, ClientError>) -> Result<T, ClientError> {
     let started = Instant::now();
     loop {
         match load().await {
             Err(ClientError::Failed(failure)) if is_full(&failure) => {
-                assert!(started.elapsed() < ADMITTED_TIMEOUT, "the permit of the broken load never came back");
+                assert!(started.elapsed() < ADMITTED_TIMEOUT, "the permit of the broken load was not released");
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
             answer => return answer,
@@ -130,12 +130,12 @@ async fn aborted_load_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn load_over_its_deadline_is_told_so_and_leaves_nothing() {
+async fn load_over_its_deadline_is_refused_and_leaves_nothing() {
     let world = World::new(&[]).await;
     let timeout = Timeout::After(Duration::from_secs(2));
     let mut loader = half(&world.client, LoadOptions { timeout, ..append_options() }, 8).await.unwrap();
-    let told = tokio::time::timeout(ANSWER_TIMEOUT, loader.captured()).await.unwrap();
-    let failure = refused(told);
+    let answer = tokio::time::timeout(ANSWER_TIMEOUT, loader.captured()).await.unwrap();
+    let failure = refused(answer);
     assert_eq!((&failure.problem, failure.effect), (&Problem::DeadlineExceeded, Effect::None), "{failure:?}");
     assert_eq!(failure.retry, Retry::SameRequest);
     drop(loader);
@@ -155,7 +155,7 @@ async fn silent_client_is_refused_and_leaves_nothing() {
 
 /// Each cut stream brings 8 MB of names. Ten of them are 80 MB: a server that kept what they had brought would grow by as much. What it may
 /// keep is what its allocator does not give back at once: a stream's windows (4 MiB), one decoded batch and one batch on its way to a file,
-/// for each of the runtime's threads. Half of what was sent lies well above that and well below a leak.
+/// for each of the runtime's threads. Half of the bytes sent is well above that and well below a leak.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cut_streams_do_not_make_the_server_grow() {
     const NAME_BYTES: usize = 1_600;

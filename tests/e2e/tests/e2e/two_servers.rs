@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use arrow::array::{AsArray, RecordBatch};
 use futures::TryStreamExt;
 use futures::future::join_all;
-use omnigraph_client::{Client, ClientError, Columns, LoadMode, LoadOptions, NewGraph, OnConflict, PageRequest, Scan};
+use omnigraph_client::{
+    Client, ClientError, Columns, CreateGraph, LoadMode, LoadOptions, OnConflict, PageRequest, TypeScan,
+};
 use omnigraph_types::{BranchName, Effect, Problem};
 
 use crate::support::{Server, client, graph_name, main_branch, ndjson, root};
@@ -16,7 +18,7 @@ const LOADING: Duration = Duration::from_secs(60);
 /// Clients of each server that append, beside one that replaces a table.
 const APPENDERS: usize = 2;
 
-/// What one client did: ids acknowledged, ids that were answered to have had no effect, conflicts met.
+/// What one client did: ids acknowledged, ids whose answer states no effect, conflicts met.
 #[derive(Debug, Default)]
 struct History {
     acknowledged: BTreeSet<String>,
@@ -66,7 +68,7 @@ async fn append_until(client: &Client, name: &str, end: Instant) -> History {
     history
 }
 
-/// Replaces the rows of `Q`, refused when somebody else did so meanwhile.
+/// Replaces the rows of `Q`; refused if another client did so meanwhile.
 async fn replace_until(client: &Client, name: &str, end: Instant) -> History {
     let mut history = History::default();
     let mut n = 0;
@@ -82,8 +84,9 @@ async fn replace_until(client: &Client, name: &str, end: Instant) -> History {
 
 async fn ids(client: &Client, type_name: &str) -> Vec<String> {
     let columns = Columns::Named(vec!["id".to_owned()]);
-    let scan = Scan { graph: graph_name(), at: main_branch(), type_name: type_name.to_owned(), columns };
-    let batches: Vec<RecordBatch> = client.scan_type(&scan).await.unwrap().batches.try_collect().await.unwrap();
+    let scan = TypeScan { at: main_branch(), type_name: type_name.to_owned(), columns };
+    let batches: Vec<RecordBatch> =
+        client.scan_type(&graph_name(), &scan).await.unwrap().batches.try_collect().await.unwrap();
     let column = |batch: &RecordBatch| -> Vec<String> {
         batch.column(0).as_string::<i32>().iter().flatten().map(str::to_owned).collect()
     };
@@ -96,7 +99,7 @@ async fn two_servers_loading_at_once_lose_nothing_and_double_nothing() {
     let servers = [Server::start(folder.path(), &[]), Server::start(folder.path(), &[])];
     let clients = [client(&servers[0]).await, client(&servers[1]).await];
     let schema = "node P { k: String @key } node Q { k: String @key } edge Knows: P -> P";
-    clients[0].create_graph(NewGraph::new(graph_name(), schema)).await.unwrap();
+    clients[0].create_graph(CreateGraph::new(graph_name(), schema)).await.unwrap();
     let end = Instant::now() + LOADING;
     let names: Vec<String> = (0..2 * APPENDERS).map(|n| format!("s{}c{n}", n % 2)).collect();
     let appending = join_all(names.iter().enumerate().map(|(n, name)| append_until(&clients[n % 2], name, end)));
@@ -106,17 +109,17 @@ async fn two_servers_loading_at_once_lose_nothing_and_double_nothing() {
 
     let stored = ids(&clients[1], "P").await;
     let unique: BTreeSet<String> = stored.iter().cloned().collect();
-    assert_eq!(unique.len(), stored.len(), "I-8: a row is there twice");
+    assert_eq!(unique.len(), stored.len(), "I-8: a row exists twice");
     for history in &appended {
-        assert!(!history.acknowledged.is_empty(), "every client got something through");
+        assert!(!history.acknowledged.is_empty(), "every client committed something");
         let lost: Vec<_> = history.acknowledged.difference(&unique).collect();
         assert!(lost.is_empty(), "I-4: acknowledged and lost: {lost:?}");
         let ghosts: Vec<_> = history.without_effect.intersection(&unique).collect();
         assert!(ghosts.is_empty(), "effect none, and visible: {ghosts:?}");
     }
-    assert_eq!(ids(&clients[0], "Knows").await.len() * 2, stored.len(), "I-2: a load is wholly there");
+    assert_eq!(ids(&clients[0], "Knows").await.len() * 2, stored.len(), "I-2: a load is wholly visible");
     let left = ids(&clients[0], "Q").await;
-    assert_eq!(left.len(), 1, "the last replacement is all there is");
+    assert_eq!(left.len(), 1, "only the last replacement is left");
     assert!(replaced.iter().all(|history| !history.without_effect.contains(&left[0])));
     assert_heads_form_one_chain(&clients[0]).await;
     let count = |histories: &[History]| -> (usize, usize) {
@@ -126,7 +129,7 @@ async fn two_servers_loading_at_once_lose_nothing_and_double_nothing() {
     println!("appended {:?}, replaced {:?} (acknowledged ids, typed conflicts)", count(&appended), count(&replaced));
 }
 
-/// Every commit's parent is the one before it, to the first: heads only went forward.
+/// Every commit's parent is the one before it, to the first: heads only move forward.
 async fn assert_heads_form_one_chain(client: &Client) {
     let mut newest_first = Vec::new();
     let mut token = String::new();

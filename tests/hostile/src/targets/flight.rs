@@ -27,7 +27,7 @@ const MESSAGE_BYTES_MAX: u64 = 64 * 1024;
 /// Messages of one stream.
 const MESSAGES_MAX: usize = 64;
 
-/// Words of a reason that tell one kind of refusal from another.
+/// Words of a reason that distinguish kinds of refusals.
 const REASON_WORDS_MAX: usize = 8;
 
 /// The decoding of Flight messages.
@@ -137,7 +137,7 @@ impl Target for Flight {
             }
             2..=9 => mutate::in_place(rng, input),
             _ => {
-                // In one message's header: there the batch says what its body means.
+                // In one message's header: it describes the layout of the batch's body.
                 let mut messages = unpack(input);
                 if messages.is_empty() {
                     return;
@@ -167,7 +167,7 @@ impl Target for Flight {
             }
             Err(failure) => {
                 let kind = refusal(&failure)?;
-                // The reason of arrow-ipc tells how far a message got; numbers and names in it are the input's own.
+                // The reason of arrow-ipc shows how far a message was decoded; numbers and names in it come from the input.
                 let reason = failure.message.split(": ").nth(1).unwrap_or_default();
                 let words = reason.split(' ').filter(|word| word.bytes().all(|byte| byte.is_ascii_alphabetic()));
                 Ok(format!("{kind} {}", words.take(REASON_WORDS_MAX).collect::<Vec<_>>().join(" ")))

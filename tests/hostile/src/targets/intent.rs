@@ -1,9 +1,9 @@
-//! The bytes at an intent's place. What is read is written and read again as the same, and fits a state without a panic.
+//! The bytes at an intent's place. An intent that is read is written and read again as the same, and is applied to a state without a panic.
 
 use std::sync::OnceLock;
 
 use omnigraph_catalog::{State, stored};
-use omnigraph_commit::Intent;
+use omnigraph_commit::{Intent, NotAnIntent};
 
 use super::sample;
 use crate::target::{MemoryBound, Target};
@@ -28,7 +28,7 @@ impl Target for Intents {
     }
 
     fn examples(&self) -> Vec<Vec<u8>> {
-        // A version behind which there is none.
+        // The last possible version.
         let mut last = sample::intents();
         last.iter_mut().for_each(|intent| intent["base"] = u64::MAX.into());
         sample::intents().into_iter().chain(last).map(|intent| intent.to_string().into_bytes()).collect()
@@ -38,8 +38,13 @@ impl Target for Intents {
         let next = sample::VERSION.next();
         let intent = match Intent::from_bytes(input, sample::main_branch(), next) {
             Ok(intent) => intent,
-            Err(unreadable) if unreadable.version != next => return Err("names another version".to_owned()),
-            Err(unreadable) => return Ok(format!("unreadable, of another format: {}", unreadable.format.is_some())),
+            Err(NotAnIntent::Newer(newer)) if newer.version == next => {
+                return Ok(format!("of a newer server: {}", newer.what));
+            }
+            Err(NotAnIntent::Unreadable(found)) if found.version == next => {
+                return Ok(format!("unreadable, of another format: {}", found.format.is_some()));
+            }
+            Err(NotAnIntent::Newer(_) | NotAnIntent::Unreadable(_)) => return Err("names another version".to_owned()),
         };
         let bytes = intent.to_bytes().map_err(|error| format!("is read and cannot be written: {error}"))?;
         let again = Intent::from_bytes(&bytes, sample::main_branch(), next);
@@ -48,7 +53,7 @@ impl Target for Intents {
         }
         let state = base();
         let check = intent.token.compare(state);
-        // Whether it may be published is asked before; a state must come out of it anyhow.
+        // The check above decides whether it may be published; applying it must yield a state in either case.
         let after = state.apply(&intent.publication);
         stored::write_state(&after).map_err(|error| format!("leaves a state that cannot be written: {error}"))?;
         let check = format!("{check:?}");

@@ -1,4 +1,4 @@
-//! What is held against hostile bytes.
+//! The readers that receive hostile bytes.
 
 mod flight;
 mod intent;

@@ -50,7 +50,7 @@ fn array(shape: u8, field: usize, texts: Vec<Option<String>>) -> ArrayRef {
     }
 }
 
-/// The batches that an input stands for.
+/// The batches of an input.
 fn batches(shape: u8, text: &[u8]) -> Vec<RecordBatch> {
     let rows: Vec<Vec<&[u8]>> = text
         .split(|byte| *byte == ROW_END)
@@ -74,7 +74,7 @@ fn batches(shape: u8, text: &[u8]) -> Vec<RecordBatch> {
     }
 }
 
-/// What is told of rows that are refused: they are damaged or another program's, and nothing else.
+/// The kind of a refusal: rows are damaged or another program's, and nothing else.
 fn refusal(error: CatalogError) -> Result<String, String> {
     let failure = error.failure();
     match failure.problem {
@@ -89,12 +89,18 @@ fn state(batches: &[RecordBatch]) -> Result<String, String> {
         Ok(state) => state,
         Err(error) => return refusal(error),
     };
+    if state.newer.is_some() {
+        return match stored::write_state(&state) {
+            Err(CatalogError::Newer(_)) => Ok("a newer program's".to_owned()),
+            other => Err(format!("a newer program's state is written: {:?}", other.map(|_| ()))),
+        };
+    }
     let written = stored::write_state(&state).map_err(|error| format!("is read and cannot be written: {error}"))?;
     let again = stored::read_state(&[written], sample::VERSION);
     match again {
         // A state with a base writes only what differs from it, and nothing does that was just read.
         Ok(again) if again == state || again.tables.len() < state.tables.len() => {}
-        other => return Err(format!("is read, written, and read as something else: {:?}", other.map(|_| ()))),
+        other => return Err(format!("is read, written, and read as another state: {:?}", other.map(|_| ()))),
     }
     if state.head_commit().id != state.head {
         return Err("its head is not its newest commit".to_owned());

@@ -28,7 +28,7 @@ fn table(id: u32, kind: &str, name: &str) -> Row {
     let body = json!({
         "id": id, "kind": kind, "type_name": name, "path": format!("{GRAPH}/tables/{kind}s/{id}"),
         "tree": if id == 2 { json!(TREE) } else { Value::Null },
-        "owner": MAIN, "version": 4, "row_count": 12, "content_version": 6,
+        "owner": MAIN, "version": 4, "row_count": 12, "content_commit": COMMIT,
     });
     ("table", id.to_string(), body)
 }
@@ -37,20 +37,26 @@ fn commit(id: &str, version: u64) -> Value {
     let counts = json!({ "table": 1, "kind": "node", "type_name": "Port", "inserted": 1, "updated": 2, "deleted": 0, "row_count": 12 });
     json!({
         "id": id, "parents": [COMMIT], "branch_id": MAIN, "version": version, "actor": "anonymous", "time_ms": 1_700_000_000_000_u64,
-        "kind": "load", "operation_id": OPERATION, "schema_hash": HASH, "counts": [counts],
+        "kind": "load", "schema_hash": HASH, "counts": [counts],
+        "operations": [{ "operation_id": OPERATION, "actor": "anonymous", "kind": "load" }],
     })
 }
 
-fn operation(version: u64) -> Value {
-    json!({
-        "operation_id": OPERATION, "digest": HASH, "attempt_id": ATTEMPT, "kind": "commit", "branch_id": MAIN, "version": version,
-        "commit_id": COMMIT, "subject": null, "reason": null,
-    })
+fn operations() -> Value {
+    json!([{ "operation_id": OPERATION, "digest": HASH }])
+}
+
+fn published(version: u64) -> Row {
+    let body = json!({
+        "version": version, "branch_id": MAIN, "kind": "commit", "decision": { "by": "own", "attempt_id": ATTEMPT },
+        "result": { "is": "commit", "commit_id": COMMIT }, "operations": operations(),
+    });
+    ("publication", version.to_string(), body)
 }
 
 fn branch() -> Value {
     json!({
-        "branch_id": BRANCH, "name": "trial/ü", "chain": TREE, "source": MAIN, "source_commit": COMMIT, "schema_hash": HASH,
+        "branch_id": BRANCH, "name": "trial/ü", "tree": TREE, "source": MAIN, "source_commit": COMMIT, "schema_hash": HASH,
         "created_ms": 1_700_000_000_001_u64, "removed_ms": null,
     })
 }
@@ -75,7 +81,7 @@ fn retired() -> Value {
 
 fn history(fragment: u64, level: u32) -> Row {
     let body = json!({
-        "fragment": fragment, "level": level, "version_min": 1, "version_max": 3, "operation_min": OPERATION, "operation_max": OPERATION,
+        "fragment": fragment, "level": level, "operations": 3, "version_min": 1, "version_max": 3, "operation_min": OPERATION, "operation_max": OPERATION,
         "commits": [COMMIT, COMMIT],
     });
     ("history", fragment.to_string(), body)
@@ -87,15 +93,15 @@ pub(super) fn state_rows() -> Vec<Row> {
         (
             "graph",
             GRAPH.to_owned(),
-            json!({ "format": 1, "graph_id": GRAPH, "main_branch_id": MAIN, "branch_id": MAIN }),
+            json!({ "format": 2, "graph_id": GRAPH, "main_branch_id": MAIN, "branch_id": MAIN }),
         ),
         ("schema", String::new(), json!({ "hash": HASH })),
         ("head", String::new(), json!({ "commit_id": COMMIT })),
         table(1, "node", "Port"),
         table(2, "edge", "Sails"),
         ("commit", COMMIT.to_owned(), commit(COMMIT, VERSION.0)),
-        ("operation", VERSION.to_string(), operation(VERSION.0)),
-        ("unsettled", format!("{ATTEMPT}/1"), unsettled(&json!(["a", "b"]))),
+        published(VERSION.0),
+        ("unsettled", format!("{ATTEMPT}/1"), unsettled(&json!({ "listed": ["a", "b"] }))),
         ("recovery", "5".to_owned(), recovery(5, "abort")),
         ("branch", BRANCH.to_owned(), branch()),
     ];
@@ -107,11 +113,7 @@ pub(super) fn state_rows() -> Vec<Row> {
 /// The rows of a base, and of a history fragment.
 pub(super) fn other_rows() -> [Vec<Row>; 2] {
     let base = vec![table(1, "node", "Port"), table(2, "edge", "Sails"), ("branch", BRANCH.to_owned(), branch())];
-    let history = vec![
-        ("commit", COMMIT.to_owned(), commit(COMMIT, 3)),
-        ("operation", "3".to_owned(), operation(3)),
-        ("operation", "4".to_owned(), operation(4)),
-    ];
+    let history = vec![("commit", COMMIT.to_owned(), commit(COMMIT, 3)), published(3), published(4)];
     [base, history]
 }
 
@@ -131,26 +133,25 @@ pub(super) fn state() -> State {
     stored::read_state(&[batch(&state_rows())], VERSION).unwrap()
 }
 
-fn publication(kind: &str, changes: &Value) -> Value {
-    let mut publication = json!({
-        "kind": kind, "operation_id": OPERATION, "digest": HASH, "attempt_id": ATTEMPT,
+fn publication(kind: &str, by: &str, changes: &Value) -> Value {
+    json!({
+        "kind": kind, "decision": { "by": by, "attempt_id": ATTEMPT },
         "preconditions": [
-            { "exact_head": COMMIT }, { "schema_is": HASH }, { "pin_is": { "table": 1, "tree": null, "version": 4 } },
-            { "operation_unseen": OPERATION }, { "name_free": "trial" }, { "branch_live": MAIN },
+            { "precondition": "exact_head", "commit_id": COMMIT }, { "precondition": "schema_is", "hash": HASH },
+            { "precondition": "pin_is", "table": 1, "tree": null, "version": 4 },
+            { "precondition": "operation_unseen", "operation_id": OPERATION }, { "precondition": "name_free", "name": "trial" },
+            { "precondition": "branch_live", "branch_id": MAIN }, { "precondition": "no_other_branches" },
+            { "precondition": "commit_retained", "commit_id": COMMIT, "branch_id": MAIN, "version": 6 },
         ],
-        "commit": null, "pins": [], "unsettled_added": [], "unsettled_removed": [], "recovery": null, "branch": null, "retired": null,
-    });
-    for (name, value) in changes.as_object().into_iter().flatten() {
-        publication[name] = value.clone();
-    }
-    publication
+        "changes": changes, "operations": operations(),
+    })
 }
 
 fn intent(writer: &str, effects: &Value, publication: &Value) -> Value {
-    let member = json!({ "type_name": "Port", "tree": null, "version": 4, "content_version": 6 });
+    let member = json!({ "table": 1, "type_name": "Port", "tree": null, "version": 4, "content_commit": COMMIT });
     json!({
-        "format": 1, "operation_id": OPERATION, "attempt_id": ATTEMPT, "writer": writer, "actor": "anonymous", "branch_id": MAIN,
-        "base": VERSION.0, "token": { "branch_id": MAIN, "schema_hash": HASH, "tables": { "1": member } },
+        "format": 2, "writer": writer, "actor": "anonymous", "branch_id": MAIN,
+        "base": VERSION.0, "token": { "branch_id": MAIN, "schema_hash": HASH, "head": null, "tables": [member] },
         "aborts": 0, "armed_ms": 1_700_000_000_000_u64, "effects": effects, "publication": publication,
     })
 }
@@ -161,28 +162,45 @@ pub(super) fn intents() -> Vec<Value> {
         "table": 1, "type_name": "Port", "tree": { "path": format!("{GRAPH}/tables/nodes/1"), "tree": TREE }, "expected": 4,
         "transactions": ["8a9a6d4e-0000-4000-8000-000000000001"],
     });
-    let pins = json!([{ "table": 1, "tree": null, "version": 5, "row_count": 13 }]);
-    let load = publication("commit", &json!({ "commit": commit(NEXT_COMMIT, VERSION.0 + 1), "pins": pins }));
-    let settle = publication(
-        "settle",
-        &json!({
-            "pins": pins, "unsettled_removed": [[ATTEMPT, 1]],
-            "unsettled_added": [unsettled(&json!(["a"])), unsettled(&json!({ "confirmed": ["b"] }))],
-            "recovery": recovery(VERSION.0 + 1, "settle"),
-        }),
-    );
+    let row = |change: &str, mut row: Value| {
+        row["change"] = change.into();
+        row
+    };
+    let pin = json!({
+        "change": "pin", "table": 1, "tree": null, "owner": MAIN, "version": 5, "row_count": 13, "content_commit": NEXT_COMMIT,
+    });
+    let commit = row("commit", commit(NEXT_COMMIT, VERSION.0 + 1));
+    let load = publication("commit", "own", &json!([commit, pin]));
+    let settle = json!([
+        pin, { "change": "unsettled_removed", "attempt_id": ATTEMPT, "table": 1 },
+        row("unsettled_added", unsettled(&json!({ "listed": ["a"] }))),
+        row("unsettled_added", unsettled(&json!({ "confirmed": ["b"] }))),
+        row("recovery", recovery(VERSION.0 + 1, "settle")),
+    ]);
+    let added = json!({
+        "change": "table_added", "id": 3, "kind": "node", "type_name": "Quay", "path": format!("{GRAPH}/tables/nodes/3"), "tree": null,
+        "owner": MAIN, "version": 1, "row_count": 0, "content_commit": NEXT_COMMIT,
+    });
+    let schema = json!([
+        commit, { "change": "schema", "hash": HASH }, added, { "change": "table_dropped", "table": 2 },
+        { "change": "table_renamed", "table": 1, "type_name": "Harbour" },
+    ]);
+    let retention = json!([{ "change": "retention", "time_ms": 1_700_000_000_000_u64, "floors": { MAIN: 3 } }]);
+    let branch = json!([row("branch", branch())]);
     vec![
         intent("load", &json!([effect, effect]), &load),
-        intent("settle", &json!([]), &settle),
-        intent("branch_create", &json!([]), &publication("branch_create", &json!({ "branch": branch() }))),
-        intent("branch_delete", &json!([]), &publication("retire", &json!({ "retired": retired() }))),
+        intent("settle", &json!([]), &publication("settle", "own", &settle)),
+        intent("branch_create", &json!([]), &publication("branch_create", "own", &branch)),
+        intent("branch_delete", &json!([]), &publication("retire", "retire", &json!([row("retired", retired())]))),
+        intent("schema_apply", &json!([]), &publication("commit", "own", &schema)),
+        intent("cleanup", &json!([]), &publication("retention", "own", &retention)),
     ]
 }
 
 /// Entries of a graph's name.
 pub(super) fn name_entries() -> [Value; 2] {
     let own =
-        json!({ "format": 1, "graph_id": GRAPH, "operation_id": OPERATION, "digest": HASH, "actor": "anonymous" });
+        json!({ "format": 2, "graph_id": GRAPH, "operation_id": OPERATION, "digest": HASH, "actor": "anonymous" });
     let with = |more: Value| {
         let mut entry = own.clone();
         for (name, value) in more.as_object().into_iter().flatten() {

@@ -1,10 +1,10 @@
 //! Words of a client: tickets, commands, descriptors, call headers, statuses, page tokens. The first byte says which.
 //!
-//! Whatever is refused is refused as a request that is wrong or asks for what is not offered, with a status that fits in a client's trailers.
+//! Every refusal reports a wrong request or a feature that is not offered, with a status that fits in a client's trailers.
 
 use arrow_flight::FlightDescriptor;
+use omnigraph_call::PageScope;
 use omnigraph_flight::untrusted;
-use omnigraph_server::untrusted::PageTokens;
 use omnigraph_types::{Failure, Problem};
 use omnigraph_wire::google::rpc;
 use omnigraph_wire::v1 as wire;
@@ -73,7 +73,7 @@ fn status() -> Vec<u8> {
     omnigraph_wire::to_rpc_status(&Failure::new(problem, "in the way")).encode_to_vec()
 }
 
-/// A failure that a client may be told of words that it sent.
+/// The kind of a failure that a client may receive for words that it sent.
 pub(super) fn refusal(failure: &Failure) -> Result<String, String> {
     let status = omnigraph_wire::to_status(failure);
     let mut headers = http::HeaderMap::new();
@@ -91,21 +91,21 @@ pub(super) fn refusal(failure: &Failure) -> Result<String, String> {
     }
 }
 
-fn told(read: Result<String, Failure>) -> Result<String, String> {
+fn outcome_of(read: Result<String, Failure>) -> Result<String, String> {
     match read {
         Ok(text) => Ok(text.split([' ', '(']).next().unwrap_or_default().to_owned()),
         Err(failure) => refusal(&failure),
     }
 }
 
-/// A status that a client reads: told again it says the same, within the trailers' bound.
+/// A status that a client reads: encoded again it is the same, within the trailers' bound.
 fn read_status(bytes: &[u8]) -> Result<String, String> {
     let Ok(status) = rpc::Status::decode(bytes) else { return Ok("no status".to_owned()) };
     let failure = omnigraph_wire::from_rpc_status(&status);
     let again = omnigraph_wire::to_rpc_status(&failure);
     let length = again.encoded_len();
     if length > TRAILERS_BYTES_MAX {
-        return Err(format!("told again it takes {length} bytes: {failure:?}"));
+        return Err(format!("encoded again it takes {length} bytes: {failure:?}"));
     }
     let kind = format!("{:?}", failure.problem);
     Ok(format!("status {}", kind.split([' ', '{']).next().unwrap_or_default()))
@@ -123,11 +123,11 @@ fn headers(text: &[u8]) -> Result<String, String> {
         }
     }
     let descriptor = FlightDescriptor::new_path(["g", "main", "Port"].map(str::to_owned).to_vec());
-    told(untrusted::put_command(Some(descriptor), &MetadataMap::from_headers(headers)))
+    outcome_of(untrusted::put_command(Some(descriptor), &MetadataMap::from_headers(headers)))
 }
 
 fn page_token(text: &str) -> Result<String, String> {
-    let list = PageTokens { fields: ["g", "main"] };
+    let list = PageScope { call: "ListCommits", fields: &["g", "main"] };
     match list.cursor(text) {
         Ok(None) => Ok("first page".to_owned()),
         Ok(Some(cursor)) if list.token(&cursor) == text => Ok("page".to_owned()),
@@ -153,7 +153,7 @@ impl Target for Words {
         use wire::ticket::Ticket;
         let ticket = |ticket| wire::Ticket { ticket: Some(ticket) }.encode_to_vec();
         let with = |door: u8, bytes: Vec<u8>| [vec![door], bytes].concat();
-        let list = PageTokens { fields: ["g", "main"] };
+        let list = PageScope { call: "ListCommits", fields: &["g", "main"] };
         let headers = format!(
             "x-omnigraph-mode:merge\nx-omnigraph-end:marked\nx-omnigraph-operation-id:{COMMIT}\nx-omnigraph-expected-head:{COMMIT}"
         );
@@ -175,13 +175,13 @@ impl Target for Words {
     fn handle(&self, input: &[u8]) -> Result<String, String> {
         let Some((door, bytes)) = input.split_first() else { return Ok("nothing".to_owned()) };
         match door % DOORS {
-            0 => told(untrusted::ticket(bytes)),
+            0 => outcome_of(untrusted::ticket(bytes)),
             1 => match FlightDescriptor::decode(bytes) {
-                Ok(descriptor) => told(untrusted::put_command(Some(descriptor), &MetadataMap::new())),
+                Ok(descriptor) => outcome_of(untrusted::put_command(Some(descriptor), &MetadataMap::new())),
                 Err(_) => Ok("no descriptor".to_owned()),
             },
             2 => match FlightDescriptor::decode(bytes) {
-                Ok(descriptor) => told(untrusted::descriptor(descriptor)),
+                Ok(descriptor) => outcome_of(untrusted::descriptor(descriptor)),
                 Err(_) => Ok("no descriptor".to_owned()),
             },
             3 => read_status(bytes),

@@ -1,4 +1,4 @@
-//! Roots that hold hostile files: a server starts or refuses, names the thing, serves other graphs, and `check` says what needs a person.
+//! Roots that hold hostile files: a server starts or refuses, names the thing, serves other graphs, and `check` reports what needs a person.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use omnigraph_e2e::server::{Server, omnigraph, root};
 use tempfile::TempDir;
 
 const SCHEMA: &str = "node Port { code: String @key }\n";
-/// Bytes of a file that cannot be held: nobody has written them, and reading them would take them all.
+/// Bytes of a sparse file that does not fit into memory: reading it would take them all.
 const HUGE_BYTES: u64 = 8 * 1024 * 1024 * 1024;
 /// Bytes that a server and a check, debug builds, may hold at most.
 const MEMORY_BYTES_MAX: u64 = 512 * 1024 * 1024;
@@ -24,15 +24,15 @@ struct World {
 
 /// What a command printed, and its exit code.
 #[derive(Debug)]
-struct Told {
+struct Finished {
     code: i32,
     text: String,
 }
 
-fn run(server: &Server, arguments: &[&str]) -> Told {
+fn run(server: &Server, arguments: &[&str]) -> Finished {
     let output = omnigraph().args(arguments).args(["--url", &server.url]).stdin(Stdio::null()).output().unwrap();
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    Told { code: output.status.code().unwrap(), text }
+    Finished { code: output.status.code().unwrap(), text }
 }
 
 impl World {
@@ -54,13 +54,13 @@ impl World {
         Server::start(self.root.path(), &[("RUST_BACKTRACE", "0")])
     }
 
-    fn load(&self, server: &Server, graph: &str, code: &str) -> Told {
+    fn load(&self, server: &Server, graph: &str, code: &str) -> Finished {
         let file = self.files.path().join("rows.csv");
         fs::write(&file, format!("code\n{code}\n")).unwrap();
         run(server, &["load", graph, "--type", "Port", file.to_str().unwrap(), "--mode", "append"])
     }
 
-    /// The folder of graph `g`: its name's entry tells its id.
+    /// The folder of graph `g`: the entry of its name holds its id.
     fn graph(&self) -> PathBuf {
         let entry = fs::read(self.name_entry()).unwrap();
         let entry: serde_json::Value = serde_json::from_slice(&entry).unwrap();
@@ -112,7 +112,7 @@ fn peak_bytes(server: &Server) -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
 }
 
-/// What must hold whatever lies in `g`: a write to it is refused with one of these words, `check` says that a person is needed, the other graph
+/// What must hold for any damage in `g`: a write to it is refused with one of these words, `check` reports that a person is needed, the other graph
 /// takes writes, and nothing panicked or held too much.
 #[track_caller]
 fn assert_only_g_is_refused(what: &str, world: &World, words: &[&str]) {
@@ -141,7 +141,7 @@ fn assert_sound(what: &str, server: &Server) {
     eprintln!("{what}: the server held {peak} bytes at most");
 }
 
-/// What can lie where an intent belongs.
+/// Contents of the place of an intent.
 const INTENTS: [Case<Path>; 7] = [
     ("noise", |path| fs::write(path, [0xff_u8, 0, 0x7b, 0x22, 0xfe].repeat(1_000)).unwrap()),
     ("an empty file", |path| fs::write(path, "").unwrap()),
@@ -171,7 +171,7 @@ fn what_is_no_intent_stops_writes_of_its_branch_only() {
         if place.is_dir() { fs::remove_dir(&place).unwrap() } else { fs::remove_file(&place).unwrap() }
     }
     let server = world.serve();
-    assert_eq!(world.load(&server, "g", "HAM").code, 0, "what stood in the way is gone");
+    assert_eq!(world.load(&server, "g", "HAM").code, 0, "the obstacle is removed");
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn damaged_contract_stops_its_graph_only() {
 }
 
 #[test]
-fn files_that_belong_nowhere_disturb_nobody() {
+fn files_that_belong_nowhere_have_no_effect() {
     let world = World::new();
     let graph = world.graph();
     let (versions, intents) = (graph.join("__manifest/_versions"), world.next_intent());

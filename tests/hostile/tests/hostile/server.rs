@@ -1,4 +1,4 @@
-//! Hostile bytes to a real server process: what it says, what it holds, and what it stores.
+//! Hostile bytes to a real server process: its answers, its memory, and its stored data.
 
 use std::time::{Duration, Instant};
 
@@ -60,7 +60,7 @@ fn peak_bytes(server: &Server) -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
 }
 
-/// What must hold of a server whatever it was sent: it did not panic, it holds no more than its bound, and it takes a write.
+/// What must hold for a server after any input: it did not panic, it holds no more than its bound, and it takes a write.
 async fn assert_sound(server: &Server) {
     let log = server.log();
     let panics: Vec<_> = log.lines().filter(|line| line.contains("panicked at")).collect();
@@ -156,7 +156,7 @@ async fn refused_upload_is_not_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn message_that_lies_about_its_length_is_refused_and_waits_for_nobody() {
+async fn message_that_lies_about_its_length_is_refused_without_waiting() {
     let folder = root();
     let server = start(folder.path());
     let calls = channel(&server).await;
@@ -195,7 +195,7 @@ async fn many_long_requests_at_once_are_refused_before_they_are_held() {
     for path in [PUT, "/omnigraph.v1.LoadService/LoadRows", "/omnigraph.v1.QueryService/Query"] {
         let all = (0..LONG_REQUESTS).map(|_| {
             let (calls, long) = (calls.clone(), long.clone());
-            // All but the last bytes of a message: who waits for the rest holds what has come.
+            // All but the last bytes of a message: a server that waits for the rest holds the others.
             tokio::spawn(async move { rpc::call(&calls, path, long[..long.len() - 1].to_vec(), &append()).await })
         });
         for call in all.collect::<Vec<_>>() {

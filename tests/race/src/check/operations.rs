@@ -1,8 +1,9 @@
-//! Whether every operation was applied as it was answered: once, or not at all.
+//! Whether every operation was applied as its answers state: once, or not at all.
 
 use omnigraph_types::{CommitId, OperationId};
 
-use super::{Evidence, Findings, Operation, Rule, Violation};
+use super::evidence::{Evidence, Operation};
+use super::finding::{Findings, Rule, Violation};
 use crate::history::{Answered, Asked, At, Event, Keys, Load, Mode, Purpose, Reason, Resolution};
 
 pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
@@ -28,22 +29,22 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     }
 }
 
-/// Whether what became of it at last fits what it made.
+/// Whether its last reported outcome fits the commits that it made.
 fn resolved(id: OperationId, operation: &Operation<'_>) -> Vec<(Rule, String)> {
     let mut found = Vec::new();
     let open = operation.acknowledged().is_none() && !operation.all_refused();
     match operation.resolution {
         Some(Resolution::Committed(commit)) if operation.made != [commit] => {
             let text =
-                format!("operation {id} is told to be commit {commit}, and its commits are {:?}", operation.made);
+                format!("operation {id} is reported as commit {commit}, and its commits are {:?}", operation.made);
             found.push((Rule::LostWrite, text));
         }
         Some(Resolution::Nothing) if !operation.made.is_empty() => {
-            let text = format!("operation {id} is told to be undone, and it is {:?}", operation.made);
+            let text = format!("operation {id} is reported as undone, and it is {:?}", operation.made);
             found.push((Rule::VisibleFailure, text));
         }
         Some(Resolution::Open) => found.push((Rule::Unsettled, format!("operation {id} is open after recovery"))),
-        None if open => found.push((Rule::Unsettled, format!("nobody told what became of operation {id}"))),
+        None if open => found.push((Rule::Unsettled, format!("no answer reports the outcome of operation {id}"))),
         Some(Resolution::Committed(_) | Resolution::Nothing | Resolution::Done) | None => {}
     }
     found
@@ -59,7 +60,7 @@ fn loaded(evidence: &Evidence<'_>, id: OperationId, operation: &Operation<'_>, l
     }
     if !operation.made.is_empty() && operation.all_refused() {
         let text =
-            format!("every call of operation {id} was answered to have had no effect, and it is {:?}", operation.made);
+            format!("every answer for operation {id} states that it had no effect, and it is {:?}", operation.made);
         found.push((Rule::VisibleFailure, text));
     }
     if !operation.made.is_empty() && load.purpose == Purpose::Validate {
@@ -77,7 +78,7 @@ fn loaded(evidence: &Evidence<'_>, id: OperationId, operation: &Operation<'_>, l
             Answered::Refused { reason: Reason::KeyConflict, .. }
                 if load.keys == Keys::Own && load.mode == Mode::Append =>
             {
-                let text = format!("keys that only this operation writes are there, and it is refused: {event}");
+                let text = format!("keys that only this operation writes exist, and it is refused: {event}");
                 found.push((Rule::VisibleFailure, text));
             }
             _ => {}
@@ -100,11 +101,11 @@ fn misplaced(evidence: &Evidence<'_>, id: OperationId, load: &Load, commit: Comm
     })
 }
 
-/// Whether a branch that was to begin at a commit begins at another.
+/// Whether a branch begins at another commit than requested.
 fn begun_elsewhere(event: &Event) -> Option<String> {
     let (Asked::Create { source: At::Commit(asked), .. }, Answered::Branch(branch)) = (&event.asked, &event.answered)
     else {
         return None;
     };
-    (branch.source != Some(*asked)).then(|| format!("a branch does not begin where it was to: {event}"))
+    (branch.source != Some(*asked)).then(|| format!("a branch does not begin at the requested commit: {event}"))
 }

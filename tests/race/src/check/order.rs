@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 
 use omnigraph_types::{BranchId, BranchName, CommitId, OperationId};
 
-use super::{Evidence, Findings, Operation, Rule, Violation};
+use super::evidence::{Evidence, Operation};
+use super::finding::{Findings, Rule, Violation};
 use crate::history::{Answered, Asked, At, BranchFact, Event, Moment, Reason};
 
-/// What an answer says of a name.
+/// What an answer reports about a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sight {
     /// Its branch held this commit.
@@ -78,7 +79,7 @@ pub(super) fn check(evidence: &Evidence<'_>, findings: &mut Findings) {
     }
 }
 
-/// Sorts what the history says by names.
+/// Sorts the facts of the history by names.
 fn names<'h>(evidence: &Evidence<'h>, findings: &mut Findings) -> BTreeMap<String, Name<'h>> {
     let mut names: BTreeMap<String, Name<'h>> = BTreeMap::new();
     for event in &evidence.history.events {
@@ -184,7 +185,7 @@ impl<'h> Before<'h> {
         }
     }
 
-    /// Adds a sight, and tells if it is not of the same chain as the ones before.
+    /// Adds a sight; returns a violation if it is not of the same chain as the ones before.
     fn add(&mut self, evidence: &Evidence<'_>, seen: Seen<'h>) -> Option<(Seen<'h>, Seen<'h>)> {
         let commit = seen.commit()?;
         self.seen.push(seen);
@@ -202,7 +203,7 @@ impl<'h> Before<'h> {
     }
 }
 
-/// Holds every sight against those that were answered before it was called.
+/// Compares every sight with those that were answered before it was called.
 fn follow<'h>(evidence: &Evidence<'_>, name: &str, facts: &Name<'h>, findings: &mut Findings) {
     let mut answered: Vec<Seen<'h>> = facts.seen.iter().filter(|seen| seen.commit().is_some()).copied().collect();
     answered.sort_by_key(|seen| seen.until);
@@ -236,7 +237,7 @@ fn two_chains(name: &str, earlier: &Seen<'_>, later: &Seen<'_>) -> Violation {
     Violation::new(Rule::HeadMovedBack, text, earlier.operations().into_iter().chain(later.operations()))
 }
 
-/// What a sight says against the ones before it.
+/// The violation that a sight shows, compared with the ones before it.
 fn contradiction(evidence: &Evidence<'_>, name: &str, before: &Before<'_>, later: &Seen<'_>) -> Option<Violation> {
     let deepest = before.deepest?;
     let violation = |rule, earlier: &Seen<'_>, what: &str| {
@@ -244,9 +245,9 @@ fn contradiction(evidence: &Evidence<'_>, name: &str, before: &Before<'_>, later
         Some(Violation::new(rule, text, earlier.operations().into_iter().chain(later.operations())))
     };
     match later.sight {
-        Sight::Absent => return violation(Rule::LostBranch, &deepest, "it was there, and nobody deleted it"),
+        Sight::Absent => return violation(Rule::LostBranch, &deepest, "it existed, and no client deleted it"),
         Sight::Made(_) if later.id != before.known.and_then(|known| known.id) => {
-            return violation(Rule::BranchTwice, &deepest, "it was there, and was made again");
+            return violation(Rule::BranchTwice, &deepest, "it existed, and was created again");
         }
         Sight::Head(_) | Sight::Made(_) | Sight::Taken => {}
     }
@@ -264,7 +265,7 @@ fn contradiction(evidence: &Evidence<'_>, name: &str, before: &Before<'_>, later
     violation(rule, &deepest, &format!("{head} does not descend from {earlier}"))
 }
 
-/// A branch that is seen after its deletion, and that nobody can have made again.
+/// A branch that is seen after its deletion, and that no client can have created again.
 fn ghosts(name: &str, facts: &mut Name<'_>, findings: &mut Findings) {
     facts.deleted.sort_by_key(|(_, until)| *until);
     let mut latest: Option<Moment> = None;
@@ -276,7 +277,7 @@ fn ghosts(name: &str, facts: &mut Name<'_>, findings: &mut Findings) {
         let Some(from) = latest else { continue };
         let there = matches!(seen.sight, Sight::Head(_) | Sight::Taken);
         if there && !meets(&facts.creations, from, seen.until) {
-            let text = format!("branch {name} was deleted, and is there again: {}", seen.event);
+            let text = format!("branch {name} was deleted, and exists again: {}", seen.event);
             findings.violations.push(Violation::new(Rule::GhostBranch, text, seen.operations()));
         }
     }

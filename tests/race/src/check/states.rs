@@ -1,11 +1,12 @@
-//! The state of every commit, made from its parent's by its operation, and every read held against it.
+//! The state of every commit, made from its parent's by its operation, and compared with every read.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use omnigraph_types::CommitId;
 
-use super::{Evidence, Findings, Rule, Violation};
+use super::evidence::Evidence;
+use super::finding::{Findings, Rule, Violation};
 use crate::history::{Answered, Asked, CommitFact, Event, Kind, LINK_ARROW, Load, Mode, Row};
 
 /// Rows named in a text.
@@ -24,7 +25,7 @@ impl State {
         self.tables.get(&kind).map_or(0, |table| table.len())
     }
 
-    /// Applies a load, and tells what makes it unfit for this state.
+    /// Applies a load, and returns the rules that it breaks in this state.
     fn apply(&mut self, load: &Load) -> Vec<(Rule, String)> {
         let mut found = Vec::new();
         for (kind, rows) in &load.rows {
@@ -35,7 +36,7 @@ impl State {
             for row in rows {
                 let before = table.insert(row.key.clone(), row.mark.clone());
                 if let Some(mark) = before.filter(|_| load.mode != Mode::Merge) {
-                    let text = format!("{} {:?} was there, from {mark}, and was appended again", kind.name(), row.key);
+                    let text = format!("{} {:?} existed, from {mark}, and was appended again", kind.name(), row.key);
                     found.push((if mark == row.mark { Rule::DoubledWrite } else { Rule::UnfitCommit }, text));
                 }
             }
@@ -103,20 +104,20 @@ fn publish(evidence: &Evidence<'_>, fact: &CommitFact, state: &mut State) -> Vec
         let load = evidence.operations.get(&fact.operation).and_then(|operation| operation.load());
         match load {
             Some(load) => found.extend(state.apply(load)),
-            None => found.push((Rule::ForeignWrite, "nobody asked for its operation".to_owned())),
+            None => found.push((Rule::ForeignWrite, "no client requested its operation".to_owned())),
         }
     }
     for (kind, total) in &fact.totals {
         let rows = state.rows(*kind) as u64;
         if rows != *total {
-            found.push((Rule::UnfitCommit, format!("it tells {total} rows of {}, and has {rows}", kind.name())));
+            found.push((Rule::UnfitCommit, format!("it states {total} rows of {}, and has {rows}", kind.name())));
         }
     }
     let violation = |(rule, text)| Violation::new(rule, format!("commit {}: {text}", fact.id), [fact.operation]);
     found.into_iter().map(violation).collect()
 }
 
-/// Holds the rows of a read against the state of its commit.
+/// Compares the rows of a read with the state of its commit.
 fn compare(evidence: &Evidence<'_>, event: &Event, state: &State) -> Option<Violation> {
     let (Asked::Read { kind, .. }, Answered::Rows { rows, .. }) = (&event.asked, &event.answered) else { return None };
     let empty = Table::new();

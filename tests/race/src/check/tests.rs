@@ -174,7 +174,7 @@ fn row_of_another_state_is_found_as_a_torn_read() {
 }
 
 #[test]
-fn row_that_nobody_wrote_is_found() {
+fn row_that_no_client_wrote_is_found() {
     let mut tale = sound();
     tale.read_main(2, &[TWO[0], ("n2", "other")]);
     assert_eq!(tale.rules(), [Rule::ForeignWrite]);
@@ -238,7 +238,7 @@ fn acknowledged_commit_beside_a_later_head_is_found() {
     tale.load(&load, Answered::Committed(commit(4)));
     assert_eq!(tale.rules(), [Rule::LostWrite]);
     tale.history.events.pop();
-    assert_eq!(tale.rules(), [Rule::ForeignWrite], "the commit stays, and nobody asked for it");
+    assert_eq!(tale.rules(), [Rule::ForeignWrite], "the commit stays, and no client requested it");
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn head_that_moves_back_is_found() {
     let mut tale = sound();
     tale.read_main(1, &ONE);
     assert_eq!(tale.rules(), [Rule::LostWrite], "commit 2 was acknowledged");
-    // Without the acknowledgement it is what was read before that tells.
+    // Without the acknowledgement the earlier read shows it.
     tale.history.events.retain(|event| !matches!(&event.asked, Asked::Load(load) if load.operation == operation(2)));
     let load = note(2, BranchName::Main);
     let unknown = refused(Reason::Broken, Effect::Unknown);

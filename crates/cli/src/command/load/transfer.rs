@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use arrow::array::RecordBatch;
 use bytes::Bytes;
-use omnigraph_client::{ClientError, Loader, NdjsonLoader, Receipt};
+use omnigraph_client::{ClientError, Loader, NdjsonLoader, WriteReceipt};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -46,7 +46,7 @@ pub(super) trait Sink {
     /// Sends an item.
     async fn write(&mut self, item: Self::Item) -> Result<(), ClientError>;
     /// Ends the load.
-    async fn finish(self) -> Result<Receipt, ClientError>;
+    async fn finish(self) -> Result<WriteReceipt, ClientError>;
     /// Gives the load up.
     async fn abort(self);
 }
@@ -58,7 +58,7 @@ impl Sink for Loader {
         Self::write(self, item).await
     }
 
-    async fn finish(self) -> Result<Receipt, ClientError> {
+    async fn finish(self) -> Result<WriteReceipt, ClientError> {
         Self::finish(self).await
     }
 
@@ -74,7 +74,7 @@ impl Sink for NdjsonLoader {
         Self::write(self, item).await
     }
 
-    async fn finish(self) -> Result<Receipt, ClientError> {
+    async fn finish(self) -> Result<WriteReceipt, ClientError> {
         Self::finish(self).await
     }
 
@@ -97,7 +97,7 @@ pub(super) fn read_ahead<T: Send + 'static>(
     let reader = tokio::task::spawn_blocking(move || {
         for item in source {
             let failed = item.is_err();
-            // Nobody receives any more, or nothing follows an error.
+            // The receiver is closed, or nothing follows an error.
             if sender.blocking_send(item).is_err() || failed {
                 break;
             }
@@ -128,7 +128,7 @@ pub(super) struct Transfer<S: Sink> {
 
 impl<S: Sink> Transfer<S> {
     /// Sends everything and ends the load.
-    pub(super) async fn run(self) -> Result<Receipt, Error> {
+    pub(super) async fn run(self) -> Result<WriteReceipt, Error> {
         let Self { mut sink, mut items, progress } = self;
         let mut interrupt = pin!(tokio::signal::ctrl_c());
         let sent = tokio::select! {

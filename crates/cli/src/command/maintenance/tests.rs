@@ -1,15 +1,15 @@
-use omnigraph_client::UnreadableIntent;
+use omnigraph_client::{TransactionKind, UnreadableIntent};
 use omnigraph_types::{GraphVersion, TableVersion};
 
 use super::*;
 
-fn preview() -> (Repair, RepairReport) {
+fn preview() -> (Asked, RepairReport) {
     let branch: BranchName = "it's".parse().unwrap();
-    let repair = Repair { types: vec!["Airport".to_owned()], ..Repair::preview("airline".parse().unwrap(), branch) };
+    let repair = Repair { types: vec!["Airport".to_owned()], ..Repair::preview(branch) };
     let found = FoundTransaction {
         version: TableVersion(7),
         transaction: "5d2f".to_owned(),
-        kind: "append".to_owned(),
+        kind: TransactionKind::Append,
         rows_change: 1,
         operation_id: None,
     };
@@ -21,7 +21,7 @@ fn preview() -> (Repair, RepairReport) {
         damage: None,
     };
     let report = RepairReport {
-        operation_id: repair.operation_id,
+        operation_id: Client::mint_operation_id(),
         state: RepairState::Preview,
         intent: None,
         tables: vec![table],
@@ -30,14 +30,14 @@ fn preview() -> (Repair, RepairReport) {
         version: GraphVersion(8),
         types_left: Vec::new(),
     };
-    (repair, report)
+    (Asked { graph: "airline".parse().unwrap(), repair }, report)
 }
 
 #[test]
 fn preview_tells_what_would_be_lost_and_the_command_that_does_it() {
-    let (repair, report) = preview();
+    let (asked, report) = preview();
     assert_eq!(
-        repair_text(&repair, &report),
+        repair_text(&asked, &report),
         "Airport: transaction 5d2f (append, 1 row more) at version 7 would be undone by a restore of version 6\n\
          Airport: and 2 more transactions, undone too\n\
          nothing was done; to do exactly this:\n  \
@@ -47,7 +47,7 @@ fn preview_tells_what_would_be_lost_and_the_command_that_does_it() {
 
 #[test]
 fn finished_repair_of_an_intent_tells_what_was_done_and_what_is_left() {
-    let (repair, report) = preview();
+    let (asked, report) = preview();
     let report = RepairReport {
         state: RepairState::Done,
         intent: Some(UnreadableIntent { version: GraphVersion(9), format: Some(2) }),
@@ -59,31 +59,31 @@ fn finished_repair_of_an_intent_tells_what_was_done_and_what_is_left() {
         ..report
     };
     assert_eq!(
-        repair_text(&repair, &report),
+        repair_text(&asked, &report),
         "the intent of version 9 on branch it's cannot be read: its write is undone\n  \
          a program of storage format 2 wrote it: that program can settle it instead\n\
          further tables: 2, which are put out of reach of that write and keep their rows\n\
-         Route: still in the way: something new stands there, or its version is damaged\n\
-         done: version 9 of branch it's tells of it\n"
+         Route: not restored: a newer commit blocks it, or its version is damaged\n\
+         done: version 9 of branch it's records it\n"
     );
 }
 
 #[test]
 fn table_whose_version_is_missing_is_told_with_the_way_out() {
-    let (repair, mut report) = preview();
+    let (asked, mut report) = preview();
     report.state = RepairState::Impossible;
     report.confirmation = None;
     report.tables[0].transactions.clear();
     report.tables[0].transactions_total = 0;
     report.tables[0].damage = Some((TableVersion(6), TableDamage::Missing));
-    let text = repair_text(&repair, &report);
+    let text = repair_text(&asked, &report);
     assert!(text.starts_with("Airport: version 6 is missing\n"), "{text}");
     assert!(text.contains("omnigraph check airline"), "{text}");
 }
 
 #[test]
 fn summary_tells_the_verdict_first_and_counts_what_nothing_names() {
-    let unnamed = UnnamedFiles { kind: "data".to_owned(), age: "older".to_owned(), files: 1_200, bytes: 5 };
+    let unnamed = UnnamedFiles { kind: UnnamedKind::Data, age: FileAge::Older, files: 1_200, bytes: 5 };
     let summary = CheckSummary {
         branches: 1,
         graph_versions: 9,
@@ -96,7 +96,7 @@ fn summary_tells_the_verdict_first_and_counts_what_nothing_names() {
     assert_eq!(
         summary_text(1_000, &summary, None),
         "findings that need a person: 1,500; that mend themselves: 1\n501 more findings are not shown\n\
-         looked at: branches 1, their versions 9, versions of tables 8\n\
+         examined: branches 1, their versions 9, versions of tables 8\n\
          named by nothing: data files 1,200, 5 bytes, written earlier than a week ago\n\
          data files not accounted for, too many versions: Route\n"
     );

@@ -2,11 +2,10 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, Int64Array, ListArray, StringArray, new_null_array};
 use arrow::datatypes::Int32Type;
-use omnigraph_types::{BranchName, GraphId};
+use omnigraph_types::{BranchName, GraphId, LoadMode};
 use proptest::prelude::{any, prop_assert_eq, prop_assert_ne, proptest};
 
 use super::{ColumnDigest, DigestHead, DigestStream, load_digest};
-use crate::load::LoadMode;
 
 fn digest_of(slices: &[ArrayRef]) -> String {
     let mut column = ColumnDigest::default();

@@ -3,24 +3,24 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 
+use omnigraph_columns::mapping::{ID, SRC};
+use omnigraph_columns::views::text_at;
 use omnigraph_lang::schema::Cardinality;
 use omnigraph_storage::Table;
-use omnigraph_types::{ConstraintKind, TableId};
+use omnigraph_types::{ConstraintKind, LoadMode, TableId};
 
 use crate::error::{EngineError, Result, quote};
-use crate::load::LoadMode;
 use crate::load::findings::{Findings, Rule};
 use crate::load::spill::{Record, SetId, SliceReader};
 use crate::load::validate::committed::{BitFilter, Sought, visit};
 use crate::load::validate::keys::with_capacity;
-use crate::load::validate::naming::{Lowest, texts};
+use crate::load::validate::naming::Lowest;
 use crate::load::validate::{LOOKUP_ROWS_MAX, Tables, Validator};
-use crate::schema::{ID, SRC};
 
 /// Tag of a source that no added edge leaves.
 const NO_ROW: u64 = u64::MAX;
 
-/// The sets that one count is made of. Fingerprints are of source ids.
+/// The sets of one count: fingerprints of source ids.
 #[derive(Debug, Clone)]
 struct Parts {
     /// One per added edge.
@@ -110,7 +110,7 @@ impl Validator {
         if broken.is_empty() { Ok(()) } else { Err(self.refuse_counts(id, ends.card, &broken, tables).await?) }
     }
 
-    /// Fills in the edges that go and those that stay.
+    /// Collects the committed edges that the load removes and those that it keeps.
     async fn committed_edges(&mut self, id: TableId, parts: &Parts, tables: &mut Tables<'_>) -> Result<()> {
         if self.mode == LoadMode::Overwrite {
             return self.removed_by_overwrite(id, parts, tables).await;
@@ -128,7 +128,7 @@ impl Validator {
         let filter = BitFilter::over(&self.pool, &[parts.added, parts.removed])?;
         let (hasher, kept, pool) = (self.hasher, parts.kept, &mut self.pool);
         visit(&table, &["id".to_owned(), "src".to_owned()], sought, |batch| {
-            let (ids, sources) = (texts(batch, 0)?, texts(batch, 1)?);
+            let (ids, sources) = (text_at(batch, 0)?, text_at(batch, 1)?);
             for (id, source) in ids.iter().flatten().zip(sources.iter().flatten()) {
                 let fingerprint = hasher.text(source);
                 let stays = replaced.ids.is_empty() || !replaced.ids.contains(&hasher.text(id));
@@ -141,7 +141,7 @@ impl Validator {
         .await
     }
 
-    /// All committed edges go. That can only leave a source with too few.
+    /// All committed edges are removed, which can only leave a source with too few.
     async fn removed_by_overwrite(&mut self, id: TableId, parts: &Parts, tables: &mut Tables<'_>) -> Result<()> {
         if parts.card.min == 0 {
             return Ok(());
@@ -149,14 +149,14 @@ impl Validator {
         let table = tables.get(id).await?;
         let (hasher, removed, pool) = (self.hasher, parts.removed, &mut self.pool);
         visit(&table, &["src".to_owned()], Sought::All, |batch| {
-            let sources = texts(batch, 0)?.iter().flatten();
+            let sources = text_at(batch, 0)?.iter().flatten();
             sources.for_each(|source| pool.set_mut(removed).push(hasher.text(source), NO_ROW));
             pool.relieve()
         })
         .await
     }
 
-    /// Committed edges whose ids the load holds go; the sources that they leave are touched.
+    /// Committed edges whose ids the load holds are removed, and their sources counted again.
     async fn removed_by_merge(&mut self, id: TableId, parts: &Parts, table: &Table) -> Result<Replaced> {
         let staged = self.staged(id)?;
         let (rows, set) = (staged.rows, staged.sets.ids);
@@ -169,7 +169,7 @@ impl Validator {
         let mut sources = HashSet::new();
         let (hasher, removed, pool) = (self.hasher, parts.removed, &mut self.pool);
         visit(table, &["id".to_owned(), "src".to_owned()], sought, |batch| {
-            let (edges, froms) = (texts(batch, 0)?, texts(batch, 1)?);
+            let (edges, froms) = (text_at(batch, 0)?, text_at(batch, 1)?);
             for (edge, source) in edges.iter().flatten().zip(froms.iter().flatten()) {
                 if ids.contains(&hasher.text(edge)) {
                     pool.set_mut(removed).push(hasher.text(source), NO_ROW);
@@ -200,7 +200,7 @@ impl Validator {
         if named.len() < broken.fingerprints().len() {
             let wanted = broken.fingerprints();
             visit(&table, &["src".to_owned()], Sought::All, |batch| {
-                for source in texts(batch, 0)?.iter().flatten() {
+                for source in text_at(batch, 0)?.iter().flatten() {
                     let fingerprint = self.hasher.text(source);
                     if wanted.contains(&fingerprint) {
                         named.entry(fingerprint).or_insert_with(|| source.to_owned());

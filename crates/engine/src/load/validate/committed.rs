@@ -1,4 +1,4 @@
-//! Reading committed rows, and telling early which of them cannot matter.
+//! Reading committed rows, and a filter that discards rows which match none of the load.
 
 use arrow::array::RecordBatch;
 use futures::TryStreamExt;
@@ -9,7 +9,7 @@ use crate::load::spill::{SetId, SpillPool};
 
 /// Values of one filtered scan.
 const LOOKUP_CHUNK: usize = 1_000;
-/// Bits of a filter per fingerprint: of others about one in eight passes.
+/// Bits of a filter per fingerprint: about one in eight foreign fingerprints passes.
 const FILTER_BITS_PER_RECORD: u64 = 8;
 /// Fewest bits of a filter.
 const FILTER_BITS_MIN: u64 = 1 << 10;
@@ -58,7 +58,7 @@ pub(crate) async fn visit(
     Ok(())
 }
 
-/// Reads columns of staged rows until `each` has enough.
+/// Reads columns of staged rows until `each` returns `Enough`.
 pub(crate) async fn visit_staged(
     table: &Table,
     files: &StagedFiles,
@@ -84,7 +84,7 @@ pub(crate) enum Progress {
     Enough,
 }
 
-/// Says of a fingerprint either that it is in none of some sets, or that it may be.
+/// Reports of a fingerprint that it is in none of some sets, or that it may be in one.
 #[derive(Debug)]
 pub(crate) struct BitFilter {
     words: Vec<u64>,

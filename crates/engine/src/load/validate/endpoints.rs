@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::io;
 
+use omnigraph_columns::mapping::{DST, SRC};
+use omnigraph_columns::views::text_at;
 use omnigraph_types::{ConstraintKind, TableId};
 
 use crate::error::{EngineError, Result, quote};
@@ -11,9 +13,9 @@ use crate::load::fingerprint::RecentlySeen;
 use crate::load::spill::{Record, SetId, SliceReader, SpillPool};
 use crate::load::validate::committed::{BitFilter, Sought, visit};
 use crate::load::validate::keys::with_capacity;
-use crate::load::validate::naming::{Lowest, texts};
+use crate::load::validate::naming::Lowest;
 use crate::load::validate::{LOOKUP_ROWS_MAX, Tables, Validator};
-use crate::schema::{DST, SRC, TypePlan};
+use crate::schema::TypePlan;
 
 /// One side of one edge type: ids that must be nodes of one type.
 #[derive(Debug, Clone, Copy)]
@@ -90,30 +92,17 @@ impl Validator {
         demands
     }
 
-    /// A set with every committed node that is asked for, and perhaps others.
+    /// A set with every committed node that the ends refer to, and perhaps others.
     async fn find_nodes(&mut self, node: TableId, open: &[Demand], tables: &mut Tables<'_>) -> Result<SetId> {
         let sets: Vec<SetId> = open.iter().map(|demand| demand.set).collect();
         let wanted: u64 = sets.iter().map(|set| self.pool.set(*set).len()).sum();
         let filter = BitFilter::over(&self.pool, &sets)?;
         let sought = if wanted <= LOOKUP_ROWS_MAX { self.look_up_ends(open, tables).await? } else { Sought::All };
         let table = tables.get(node).await?;
-        let (hasher, pool) = (self.hasher, &mut self.pool);
-        let found = pool.add();
-        visit(&table, &["id".to_owned()], sought, |batch| {
-            let set = pool.set_mut(found);
-            for text in texts(batch, 0)?.iter().flatten() {
-                let fingerprint = hasher.text(text);
-                if filter.may_hold(fingerprint) {
-                    set.push(fingerprint, 0);
-                }
-            }
-            pool.relieve()
-        })
-        .await?;
-        Ok(found)
+        self.collect_ids(&table, sought, &filter).await
     }
 
-    /// A look-up of the nodes that few ends ask for.
+    /// A look-up of the nodes that a small number of ends refers to.
     async fn look_up_ends(&mut self, open: &[Demand], tables: &mut Tables<'_>) -> Result<Sought> {
         let mut found = HashSet::new();
         for demand in open {
@@ -173,7 +162,7 @@ impl Validator {
             let mut recent = RecentlySeen::default();
             visit(&table, &plan.column_names(&[column]), Sought::All, |batch| {
                 let set = pool.set_mut(demand);
-                for text in texts(batch, 0)?.iter().flatten() {
+                for text in text_at(batch, 0)?.iter().flatten() {
                     let fingerprint = hasher.text(text);
                     if recent.is_news(fingerprint) {
                         set.push(fingerprint, 0);
@@ -214,7 +203,7 @@ impl Validator {
         let rule = Rule { type_name: plan.name(), properties: &properties, kind: ConstraintKind::OrphanEdge };
         let replaced = self.schema.by_id(node)?;
         visit(&table, &["id".to_owned(), plan.column_name(column).to_owned()], Sought::All, |batch| {
-            let (ids, ends) = (texts(batch, 0)?, texts(batch, 1)?);
+            let (ids, ends) = (text_at(batch, 0)?, text_at(batch, 1)?);
             for (id, end) in ids.iter().flatten().zip(ends.iter().flatten()) {
                 let fingerprint = self.hasher.text(end);
                 if wanted.contains(&fingerprint) && named.insert(fingerprint) {

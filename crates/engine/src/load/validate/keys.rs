@@ -5,18 +5,19 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::io;
 
-use omnigraph_types::{ConstraintKind, TableId};
+use omnigraph_columns::mapping::ID;
+use omnigraph_columns::views::text_at;
+use omnigraph_storage::Table;
+use omnigraph_types::{ConstraintKind, LoadMode, TableId};
 
 use crate::error::{EngineError, Result, quote};
-use crate::load::LoadMode;
 use crate::load::findings::{Findings, Rule};
 use crate::load::spill::{Record, SetId, SliceReader, SpillPool};
 use crate::load::validate::committed::{BitFilter, Sought, visit};
-use crate::load::validate::naming::{Lowest, texts};
+use crate::load::validate::naming::Lowest;
 use crate::load::validate::{LOOKUP_ROWS_MAX, Tables, Validator};
-use crate::schema::ID;
 
-/// Hashes a fingerprint by taking its low bits: it is a hash already.
+/// Hashes a fingerprint to its low bits, as a fingerprint is a hash already.
 #[derive(Debug, Default)]
 pub(crate) struct LowBits(u64);
 
@@ -31,7 +32,7 @@ impl Hasher for LowBits {
     }
 
     fn write_u128(&mut self, fingerprint: u128) {
-        // The high bits name the partition and the pass, and so are alike within a slice.
+        // The high bits select the partition and the pass, so they are equal within a slice.
         self.0 = fingerprint as u64;
     }
 }
@@ -39,7 +40,7 @@ impl Hasher for LowBits {
 /// A map by fingerprint.
 pub(crate) type FingerprintMap<V> = HashMap<u128, V, BuildHasherDefault<LowBits>>;
 
-/// An empty map that need not grow up to so many entries.
+/// An empty map with room for that many entries.
 pub(crate) fn with_capacity<V>(entries: usize) -> FingerprintMap<V> {
     HashMap::with_capacity_and_hasher(entries, BuildHasherDefault::default())
 }
@@ -114,7 +115,7 @@ impl Validator {
         findings.into_result().err().unwrap_or(EngineError::Defect("a violation was lost"))
     }
 
-    /// Ids that are committed: a conflict in mode append, counted in mode merge, of no interest in mode overwrite.
+    /// Ids that are committed: a conflict in mode append, counted in mode merge, ignored in mode overwrite.
     pub(super) async fn committed_ids(&mut self, id: TableId, tables: &mut Tables<'_>) -> Result<()> {
         let ids = self.staged(id)?.sets.ids;
         if self.mode == LoadMode::Overwrite {
@@ -159,11 +160,16 @@ impl Validator {
         } else {
             Sought::All
         };
+        self.collect_ids(&table, sought, &filter).await
+    }
+
+    /// A set with the committed ids of a table that pass the filter.
+    pub(super) async fn collect_ids(&mut self, table: &Table, sought: Sought, filter: &BitFilter) -> Result<SetId> {
         let (hasher, pool) = (self.hasher, &mut self.pool);
         let found = pool.add();
-        visit(&table, &["id".to_owned()], sought, |batch| {
+        visit(table, &["id".to_owned()], sought, |batch| {
             let set = pool.set_mut(found);
-            for text in texts(batch, 0)?.iter().flatten() {
+            for text in text_at(batch, 0)?.iter().flatten() {
                 let fingerprint = hasher.text(text);
                 if filter.may_hold(fingerprint) {
                     set.push(fingerprint, 0);

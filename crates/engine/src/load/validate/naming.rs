@@ -1,19 +1,21 @@
-//! From fingerprints back to what a person can read: ids, ends and values, found again in the staged files.
+//! From fingerprints back to readable ids, ends and values, which are read from the staged files again.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use arrow::array::{Array, AsArray, RecordBatch, StringArray};
+use arrow::array::{Array, RecordBatch};
 use arrow::util::display::array_value_to_string;
+use omnigraph_columns::mapping::ID;
+use omnigraph_columns::views::text_at;
+use omnigraph_lang::clip;
 use omnigraph_storage::Table;
 use omnigraph_types::TableId;
 
-use crate::error::{EngineError, Result, clip};
+use crate::error::Result;
 use crate::load::spill::Record;
 use crate::load::validate::committed::{Progress, Sought, visit_staged};
 use crate::load::validate::{LOOKUP_BYTES_MAX, LOOKUP_ROWS_MAX, Validator};
-use crate::schema::ID;
 
-/// The records with the smallest tags, up to a bound: what an error lists.
+/// The records with the smallest tags, up to a bound: those that an error lists.
 #[derive(Debug, Default)]
 pub(crate) struct Lowest {
     records: BTreeMap<(u64, u128), u64>,
@@ -21,7 +23,7 @@ pub(crate) struct Lowest {
 }
 
 impl Lowest {
-    /// Counts a record, and keeps it with a number of its own if it is among the `most` lowest.
+    /// Counts a record, and keeps it with `other` if it is among the `most` lowest.
     pub(crate) fn add(&mut self, record: Record, other: u64, most: usize) {
         self.total += 1;
         self.keep((record.tag, record.fingerprint), other, most);
@@ -46,12 +48,12 @@ impl Lowest {
         all
     }
 
-    /// How many were counted.
+    /// The number of records counted.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
-    /// Whether none was.
+    /// Whether none was counted.
     pub(crate) fn is_empty(&self) -> bool {
         self.total == 0
     }
@@ -67,15 +69,9 @@ impl Lowest {
     }
 }
 
-/// The text column at a place of a batch.
-pub(crate) fn texts(batch: &RecordBatch, place: usize) -> Result<&StringArray> {
-    let column = batch.columns().get(place).and_then(|column| column.as_string_opt::<i32>());
-    column.ok_or(EngineError::Defect("a scan did not return the text column asked for"))
-}
-
 impl Validator {
-    /// A look-up of the distinct texts of a column of the staged rows that `wanted` lets through, with some `more` texts; or everything,
-    /// where there are too many of them for that.
+    /// A look-up of the distinct texts of a column of the staged rows that `wanted` accepts, and of the texts `more`; all rows, where
+    /// these are too many for a look-up.
     pub(super) async fn look_up(
         &self,
         (id, column): (TableId, usize),
@@ -88,7 +84,7 @@ impl Validator {
         let mut bytes: usize = found.iter().map(String::len).sum();
         let columns = staged.plan.column_names(&[column]);
         visit_staged(table, &staged.files, &columns, |batch| {
-            for text in texts(batch, 0)?.iter().flatten() {
+            for text in text_at(batch, 0)?.iter().flatten() {
                 if wanted(self.hasher.text(text)) && !found.contains(text) {
                     bytes += text.len();
                     found.insert(text.to_owned());
@@ -120,7 +116,7 @@ impl Validator {
             columns.push(staged.plan.column_name(column).to_owned());
         }
         visit_staged(table, &staged.files, &columns, |batch| {
-            let (ids, texts) = (texts(batch, 0)?, texts(batch, batch.num_columns() - 1)?);
+            let (ids, texts) = (text_at(batch, 0)?, text_at(batch, batch.num_columns() - 1)?);
             for row in 0..texts.len() {
                 let fingerprint = self.hasher.text(texts.value(row));
                 if wanted.contains(&fingerprint) {
@@ -149,7 +145,7 @@ impl Validator {
         names.push("id".to_owned());
         let places: Vec<usize> = (0..columns.len()).collect();
         visit_staged(table, &staged.files, &names, |batch| {
-            let ids = texts(batch, columns.len())?;
+            let ids = text_at(batch, columns.len())?;
             for (row, tuple) in self.hasher.tuples(batch, &places)?.into_iter().enumerate() {
                 let Some(fingerprint) = tuple.filter(|fingerprint| wanted.contains(fingerprint)) else { continue };
                 named.entry(fingerprint).or_insert_with(|| (ids.value(row).to_owned(), shown(batch, &places, row)));

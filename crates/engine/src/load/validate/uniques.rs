@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 
 use arrow::datatypes::DataType;
-use omnigraph_types::{ConstraintKind, TableId};
+use omnigraph_columns::views::text_at;
+use omnigraph_types::{ConstraintKind, LoadMode, TableId};
 
 use crate::error::Result;
-use crate::load::LoadMode;
 use crate::load::findings::{Findings, Rule};
 use crate::load::spill::SetId;
 use crate::load::validate::committed::{BitFilter, Sought, visit};
 use crate::load::validate::keys::{matches, repetitions};
-use crate::load::validate::naming::{Lowest, texts};
+use crate::load::validate::naming::Lowest;
 use crate::load::validate::{LOOKUP_ROWS_MAX, Tables, Validator};
 
 /// One `@unique` of one type.
@@ -43,7 +43,7 @@ impl Validator {
         Ok(())
     }
 
-    /// A tuple that a committed row holds which stays.
+    /// A tuple of the load that a committed row holds, where the load keeps that row.
     pub(super) async fn committed_tuples(&mut self, id: TableId, tables: &mut Tables<'_>) -> Result<()> {
         if self.is_replaced(id) || tables.row_count(id) == 0 {
             return Ok(());
@@ -99,7 +99,7 @@ impl Validator {
         let (hasher, pool) = (self.hasher, &mut self.pool);
         let found = pool.add();
         visit(&table, &columns, sought, |batch| {
-            let ids = texts(batch, places.len())?;
+            let ids = text_at(batch, places.len())?;
             let set = pool.set_mut(found);
             for (row, tuple) in hasher.tuples(batch, &places)?.into_iter().enumerate() {
                 let Some(fingerprint) = tuple.filter(|fingerprint| filter.may_hold(*fingerprint)) else { continue };

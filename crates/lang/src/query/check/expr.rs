@@ -1,12 +1,14 @@
 //! Operands and conditions.
 
+use crate::code::Code;
 use crate::date::{parse_date, parse_datetime};
 use crate::findings::At;
 use crate::number::integer_as_float;
 use crate::query::ast::{ConditionAst, ExprAst, ExprKindAst, LiteralAst, Name};
-use crate::query::check::Checker;
+use crate::query::check::context::Checker;
 use crate::query::ir::{Access, Column, CompareOp, Domain, Operand, Predicate, PropertyColumn, VarId, VariableKind};
 use crate::schema::{PropertyType, Scalar};
+use crate::text::clip;
 use crate::value::Value;
 
 impl<'a> Checker<'a, '_> {
@@ -25,7 +27,11 @@ impl<'a> Checker<'a, '_> {
                 let (item, list) = (self.operand(left), self.operand(right));
                 let (item, list, at) = (item?, list?, left.at.to(right.at));
                 if !matches!(list.ty(), PropertyType::List(_)) {
-                    self.error("T7", right.at, format!("`in` needs a list on the right, this is a {}", list.ty()));
+                    self.error(
+                        Code::IncompatibleTypes,
+                        right.at,
+                        format!("`in` needs a list on the right, this is a {}", list.ty()),
+                    );
                     return None;
                 }
                 self.contains(list, item, at)
@@ -35,7 +41,7 @@ impl<'a> Checker<'a, '_> {
                 let (text, prefix) = (text?, prefix?);
                 if !(is_text(&text) && is_text(&prefix)) {
                     let message = format!("`starts_with` compares Strings, not {} and {}", text.ty(), prefix.ty());
-                    self.error("T7", left.at.to(right.at), message);
+                    self.error(Code::IncompatibleTypes, left.at.to(right.at), message);
                     return None;
                 }
                 Some(Predicate::StartsWith { text, prefix })
@@ -79,15 +85,15 @@ impl<'a> Checker<'a, '_> {
         let listed = |operand: &Operand| matches!(operand.ty(), PropertyType::List(_));
         if (dated(left) && is_text(right)) || (is_text(left) && dated(right)) {
             self.findings.add_with_hint(
-                "T7",
+                Code::IncompatibleTypes,
                 at,
                 message,
                 "write dates as `date(\"2024-05-01\")` or `datetime(\"…\")`",
             );
         } else if listed(left) || listed(right) {
-            self.findings.add_with_hint("T7", at, message, "test lists with `contains` or `in`");
+            self.findings.add_with_hint(Code::IncompatibleTypes, at, message, "test lists with `contains` or `in`");
         } else {
-            self.error("T7", at, message);
+            self.error(Code::IncompatibleTypes, at, message);
         }
     }
 
@@ -96,8 +102,8 @@ impl<'a> Checker<'a, '_> {
         if let (PropertyType::Enum(values), Operand::Literal(Value::String(text), _)) = (operand.ty(), literal)
             && !values.contains(text)
         {
-            let message = format!("\"{}\" is no value of {}", crate::error::clip(text), PropertyType::Enum(values));
-            self.error("T3", at, message);
+            let message = format!("\"{}\" is no value of {}", clip(text), PropertyType::Enum(values));
+            self.error(Code::LiteralType, at, message);
             return None;
         }
         Some(())
@@ -107,7 +113,7 @@ impl<'a> Checker<'a, '_> {
     fn contains(&mut self, container: Operand, item: Operand, at: At) -> Option<Predicate> {
         if let PropertyType::List(scalar) = container.ty() {
             let Some(item_scalar) = item.ty().scalar() else {
-                self.error("T7", at, format!("a list of {scalar} cannot contain a {}", item.ty()));
+                self.error(Code::IncompatibleTypes, at, format!("a list of {scalar} cannot contain a {}", item.ty()));
                 return None;
             };
             let container = match container {
@@ -118,7 +124,7 @@ impl<'a> Checker<'a, '_> {
             };
             let PropertyType::List(scalar) = container.ty() else { return None };
             let Some(domain) = Domain::of(scalar, item_scalar) else {
-                self.error("T7", at, format!("a list of {scalar} cannot contain a {}", item.ty()));
+                self.error(Code::IncompatibleTypes, at, format!("a list of {scalar} cannot contain a {}", item.ty()));
                 return None;
             };
             return Some(Predicate::ListContains { list: container, item, domain });
@@ -128,7 +134,7 @@ impl<'a> Checker<'a, '_> {
         }
         let message =
             format!("a {} cannot contain a {}: the left side is a list or a String", container.ty(), item.ty());
-        self.error("T7", at, message);
+        self.error(Code::IncompatibleTypes, at, message);
         None
     }
 
@@ -138,22 +144,22 @@ impl<'a> Checker<'a, '_> {
         let Some(&id) = self.by_name.get(var.text).filter(|_| !var.is_anonymous()) else { return };
         let Some(column) = self.column(id, property.text) else {
             let message = format!("`{}` has no property `{}`", self.variables[id.0].type_name, property.text);
-            return self.error("T2", property.at, message);
+            return self.error(Code::UnknownInlineProperty, property.at, message);
         };
         let operand = match &value.kind {
             ExprKindAst::Var(name) if !self.params.contains_key(name.text) => {
                 let message =
                     format!("`${}` is not a parameter; compare variables in a filter of their own", name.text);
-                return self.error("T6", name.at, message);
+                return self.error(Code::Unbound, name.at, message);
             }
             ExprKindAst::Literal(LiteralAst::Null) => {
-                return self.error("T3", value.at, "null matches nothing; use a filter with `is null`");
+                return self.error(Code::LiteralType, value.at, "null matches nothing; use a filter with `is null`");
             }
             _ => self.operand(value),
         };
         let ty = column.ty();
         if ty == PropertyType::Blob {
-            return self.error("T24", property.at, "a Blob cannot be used in a read");
+            return self.error(Code::BlobInRead, property.at, "a Blob cannot be used in a read");
         }
         let Some(operand) = operand else { return };
         let column = Operand::Access(Access { var: id, column });
@@ -163,7 +169,8 @@ impl<'a> Checker<'a, '_> {
         };
         let domain = scalar.zip(operand.ty().scalar()).and_then(|(left, right)| Domain::of(left, right));
         let Some(domain) = domain else {
-            let code = if matches!(value.kind, ExprKindAst::Literal(_)) { "T3" } else { "T7" };
+            let code =
+                if matches!(value.kind, ExprKindAst::Literal(_)) { Code::LiteralType } else { Code::IncompatibleTypes };
             let message = format!("a {} does not fit the property `{}`, which is a {ty}", operand.ty(), property.text);
             return self.error(code, value.at, message);
         };
@@ -176,7 +183,7 @@ impl<'a> Checker<'a, '_> {
         });
     }
 
-    /// The column of a variable by the name that queries use; `None` if there is none.
+    /// The column of a variable by the name that queries use; `None` if no column has the name.
     pub(super) fn column(&self, var: VarId, name: &str) -> Option<Column> {
         let variable = &self.variables[var.0];
         match (name, variable.kind) {
@@ -199,7 +206,7 @@ impl<'a> Checker<'a, '_> {
         let Some(&id) = self.by_name.get(var.text).filter(|_| !var.is_anonymous()) else {
             if self.params.contains_key(var.text) {
                 let message = format!("`${}` is a parameter and has no properties", var.text);
-                self.error("T6", var.at, message);
+                self.error(Code::Unbound, var.at, message);
             } else {
                 self.unbound(var);
             }
@@ -207,12 +214,12 @@ impl<'a> Checker<'a, '_> {
         };
         let Some(column) = self.column(id, property.text) else {
             let message = format!("`{}` has no property `{}`", self.variables[id.0].type_name, property.text);
-            self.error("T6", property.at, message);
+            self.error(Code::Unbound, property.at, message);
             return None;
         };
         if column.ty() == PropertyType::Blob {
             self.error(
-                "T24",
+                Code::BlobInRead,
                 property.at,
                 format!("the Blob `{}` cannot be used in a read; read it by the blob call", property.text),
             );
@@ -236,11 +243,11 @@ impl<'a> Checker<'a, '_> {
                 match self.by_name.get(name.text).map(|id| self.variables[id.0].kind) {
                     Some(VariableKind::Node) => {
                         let message = format!("`${}` is a node, not a value; compare `${}.id`", name.text, name.text);
-                        self.error("T7", name.at, message);
+                        self.error(Code::IncompatibleTypes, name.at, message);
                     }
                     Some(VariableKind::Edge) => {
-                        let message = format!("the edge `${}` cannot stand alone; use its properties", name.text);
-                        self.error("T23", name.at, message);
+                        let message = format!("the edge `${}` is not a value; use its properties", name.text);
+                        self.error(Code::EdgeVariable, name.at, message);
                     }
                     None => self.unbound(*name),
                 }
@@ -248,13 +255,13 @@ impl<'a> Checker<'a, '_> {
             }
             ExprKindAst::Alias(name) => {
                 let message = format!("unknown name `{}`: aliases are visible only in `order`", name.text);
-                self.error("T26", name.at, message);
+                self.error(Code::UnknownAlias, name.at, message);
                 None
             }
             ExprKindAst::Aggregate { function, .. } => {
                 let message =
                     format!("`{}` is an aggregate, which only `return` takes, and not inside another", function.name());
-                self.error("T8", ast.at, message);
+                self.error(Code::Aggregate, ast.at, message);
                 None
             }
             ExprKindAst::Unsupported => None,
@@ -283,7 +290,12 @@ impl<'a> Checker<'a, '_> {
                 Err(error) => return self.bad_literal(at, error.to_string()),
             },
             LiteralAst::Null => {
-                self.findings.add_with_hint("T7", at, "null cannot be compared", "test for it with `is null`");
+                self.findings.add_with_hint(
+                    Code::IncompatibleTypes,
+                    at,
+                    "null cannot be compared",
+                    "test for it with `is null`",
+                );
                 return None;
             }
             LiteralAst::List(_) => return None,
@@ -292,7 +304,7 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn bad_literal(&mut self, at: At, message: String) -> Option<(Value, PropertyType)> {
-        self.error("T3", at, message);
+        self.error(Code::LiteralType, at, message);
         None
     }
 

@@ -2,8 +2,9 @@
 
 use omnigraph_types::TableId;
 
-use crate::query::ast::{ClauseAst, Name, ShapeAst, TraversalAst};
-use crate::query::check::Checker;
+use crate::code::Code;
+use crate::query::ast::{ClauseAst, Feature, Name, ShapeAst, TraversalAst};
+use crate::query::check::context::Checker;
 use crate::query::ir::{Traversal, VarId, Variable, VariableKind};
 use crate::schema::{TypeDef, TypeKind};
 
@@ -45,17 +46,17 @@ impl<'a> Checker<'a, '_> {
 
     fn bind(&mut self, var: Name<'a>, type_name: Name<'a>) {
         if var.is_anonymous() {
-            return self.error("T6", var.at, "`$_` cannot be bound; give the variable a name");
+            return self.error(Code::Unbound, var.at, "`$_` cannot be bound; give the variable a name");
         }
         let Some(def) = self.schema.type_by_name(type_name.text).filter(|def| !def.is_edge()) else {
             let message = format!("unknown node type `{}`", type_name.text);
-            return self.error("T1", type_name.at, message);
+            return self.error(Code::UnknownNodeType, type_name.at, message);
         };
         match self.by_name.get(var.text) {
             Some(&id) if self.variables[id.0].type_id != def.id => {
                 let other = self.variables[id.0].type_name.clone();
                 let message = format!("`${}` is bound already, to `{other}`", var.text);
-                self.error("T28", var.at, message);
+                self.error(Code::DuplicateName, var.at, message);
             }
             Some(_) => {}
             None => {
@@ -77,7 +78,7 @@ impl<'a> Checker<'a, '_> {
         if named {
             if self.params.contains_key(name.text) {
                 let message = format!("`${}` is a parameter and cannot be a variable of the pattern too", name.text);
-                self.error("T28", name.at, message);
+                self.error(Code::DuplicateName, name.at, message);
             }
             self.by_name.insert(name.text, id);
         }
@@ -106,34 +107,42 @@ impl<'a> Checker<'a, '_> {
         self.traversals = decided.into_iter().map(|(_, traversal)| traversal).collect();
     }
 
-    /// The edge of a traversal and what can be said without the types of its ends.
+    /// The edge of a traversal, with the checks that do not need the types of its ends.
     fn hop<'t>(&mut self, ast: &'t TraversalAst<'a>, index: usize) -> Option<Hop<'t, 'a>> {
         let Some(def) = self.schema.edge_by_lower_name(ast.edge.text) else {
-            self.error("T4", ast.edge.at, format!("unknown edge `{}`", ast.edge.text));
+            self.error(Code::UnknownEdge, ast.edge.at, format!("unknown edge `{}`", ast.edge.text));
             return None;
         };
         let TypeKind::Edge { from, to, .. } = def.kind else { return None };
         let (edge, edge_name) = (def.id, def.name.clone());
         if ast.left.is_anonymous() && ast.right.is_anonymous() {
-            self.error("T6", ast.left.at.to(ast.right.at), "`$_` cannot stand at both ends");
+            self.error(Code::Unbound, ast.left.at.to(ast.right.at), "`$_` cannot be both ends");
             return None;
         }
         if ast.shape == ShapeAst::Undirected {
             if from == to {
-                self.unsupported.push(("undirected traversal `<edge>`", ast.edge.at));
+                self.unsupported.push((Feature::Undirected, ast.edge.at));
             } else {
-                self.error("T22", ast.edge.at, format!("`{edge_name}` joins different types and cannot be undirected"));
+                self.error(
+                    Code::UndirectedBetweenTypes,
+                    ast.edge.at,
+                    format!("`{edge_name}` joins different types and cannot be undirected"),
+                );
             }
         }
         if let Some(hops) = ast.hops {
             if hops.min < 1 || hops.max < hops.min {
-                self.error("T15", hops.at, "hop bounds are `{m,n}` with 1 <= m <= n");
+                self.error(Code::HopBounds, hops.at, "hop bounds are `{m,n}` with 1 <= m <= n");
             } else if ast.edge_var.is_some() {
-                self.error("T23", hops.at, "an edge variable takes no hop bounds");
+                self.error(Code::EdgeVariable, hops.at, "an edge variable takes no hop bounds");
             } else if hops.max > 1 && from != to {
-                self.error("T15", hops.at, format!("`{edge_name}` joins different types and takes one hop only"));
+                self.error(
+                    Code::HopBounds,
+                    hops.at,
+                    format!("`{edge_name}` joins different types and takes one hop only"),
+                );
             } else if hops.max > 1 {
-                self.unsupported.push(("hop bounds `{m,n}` beyond one hop", hops.at));
+                self.unsupported.push((Feature::Hops, hops.at));
             }
         }
         Some(Hop { ast, edge, edge_name, from, to, index })
@@ -171,13 +180,17 @@ impl<'a> Checker<'a, '_> {
         };
         let variable = &self.variables[id.0];
         if variable.kind == VariableKind::Edge {
-            self.error("T23", name.at, format!("`${}` is an edge and cannot be the end of one", name.text));
+            self.error(
+                Code::EdgeVariable,
+                name.at,
+                format!("`${}` is an edge and cannot be the end of one", name.text),
+            );
             return None;
         }
         if variable.type_id != ty {
             let message =
                 format!("`${}` is a `{}`, but `{edge}` needs a `{}` here", name.text, variable.type_name, def.name);
-            self.error("T5", name.at, message);
+            self.error(Code::EndpointType, name.at, message);
             return None;
         }
         Some(id)
@@ -185,13 +198,17 @@ impl<'a> Checker<'a, '_> {
 
     fn edge_variable(&mut self, name: Name<'a>, edge: TableId) -> Option<VarId> {
         if name.is_anonymous() {
-            self.error("T23", name.at, "an edge variable needs a name of its own; leave it out to ignore the edge");
+            self.error(
+                Code::EdgeVariable,
+                name.at,
+                "an edge variable needs a name of its own; leave it out to ignore the edge",
+            );
             return None;
         }
         let def = self.schema.type_by_id(edge)?;
         if self.by_name.contains_key(name.text) {
             self.error(
-                "T28",
+                Code::DuplicateName,
                 name.at,
                 format!("`${}` is used already; an edge variable needs a fresh name", name.text),
             );

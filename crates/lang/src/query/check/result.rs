@@ -1,8 +1,9 @@
 //! What a read returns: columns, groups, order and count.
 
+use crate::code::Code;
 use crate::findings::At;
 use crate::query::ast::{CountAst, ExprAst, ExprKindAst, FunctionAst, Name, OrderAst, ProjectionAst, ReadAst};
-use crate::query::check::Checker;
+use crate::query::check::context::Checker;
 use crate::query::ir::{
     Aggregate, Grouping, Operand, OrderKey, OrderTarget, OutputType, Projection, ProjectionExpr, RowCount, TieBreak,
     VarId, VariableKind,
@@ -78,7 +79,7 @@ impl<'a> Checker<'a, '_> {
             }
             ExprKindAst::Var(name) if self.by_name.contains_key(name.text) && self.node_of(*name).is_none() => {
                 let message = format!("the edge `${}` cannot be aggregated; count `${}.id`", name.text, name.text);
-                self.error("T23", argument.at, message);
+                self.error(Code::EdgeVariable, argument.at, message);
                 return None;
             }
             ExprKindAst::Access { var, property } => self.access(*var, *property)?,
@@ -116,7 +117,7 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn wrong_argument<T>(&mut self, function: FunctionAst, at: At, needed: &str) -> Option<T> {
-        self.error("T8", at, format!("`{}` needs {needed}", function.name()));
+        self.error(Code::Aggregate, at, format!("`{}` needs {needed}", function.name()));
         None
     }
 
@@ -128,7 +129,7 @@ impl<'a> Checker<'a, '_> {
             {
                 let at = ast.alias.map_or(ast.expr.at, |alias| alias.at);
                 let message = format!("two columns are called `{}`", column.name);
-                self.findings.add_with_hint("T25", at, message, "name one of them with `as`");
+                self.findings.add_with_hint(Code::DuplicateColumn, at, message, "name one of them with `as`");
             }
         }
     }
@@ -144,7 +145,7 @@ impl<'a> Checker<'a, '_> {
                 ProjectionExpr::Entity(_) | ProjectionExpr::Value(Operand::Access(_)) => keys.push(index),
                 ProjectionExpr::Value(_) => {
                     let message = "beside an aggregate only properties and node variables can be returned";
-                    self.error("T9", ast.expr.at, message);
+                    self.error(Code::NotGrouped, ast.expr.at, message);
                 }
             }
         }
@@ -163,7 +164,7 @@ impl<'a> Checker<'a, '_> {
             ExprKindAst::Alias(name) => {
                 let found = asts.iter().position(|p| p.alias.is_some_and(|alias| alias.text == name.text));
                 let Some(index) = found else {
-                    self.error("T26", name.at, format!("`return` has no alias `{}`", name.text));
+                    self.error(Code::UnknownAlias, name.at, format!("`return` has no alias `{}`", name.text));
                     return None;
                 };
                 let sortable = match &projections[index].ty {
@@ -188,7 +189,7 @@ impl<'a> Checker<'a, '_> {
                         };
                         let Some(index) = keys.iter().find(is_key) else {
                             let message = "beside an aggregate `order` takes aliases and returned group keys only";
-                            self.error("T9", at, message);
+                            self.error(Code::NotGrouped, at, message);
                             return None;
                         };
                         OrderTarget::Projection(*index)
@@ -197,11 +198,15 @@ impl<'a> Checker<'a, '_> {
             }
             ExprKindAst::Unsupported => return None,
             ExprKindAst::Aggregate { .. } => {
-                self.error("T8", at, "`order` takes no aggregate; return it with `as` and order by the alias");
+                self.error(
+                    Code::Aggregate,
+                    at,
+                    "`order` takes no aggregate; return it with `as` and order by the alias",
+                );
                 return None;
             }
             ExprKindAst::Literal(_) | ExprKindAst::Now | ExprKindAst::Var(_) => {
-                self.error("T7", at, "`order` takes properties such as `$v.name` and aliases");
+                self.error(Code::IncompatibleTypes, at, "`order` takes properties such as `$v.name` and aliases");
                 return None;
             }
         };
@@ -209,7 +214,7 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn unsortable(&mut self, at: At) -> Option<OrderKey> {
-        self.error("T7", at, "lists and vectors have no order");
+        self.error(Code::IncompatibleTypes, at, "lists and vectors have no order");
         None
     }
 
@@ -225,11 +230,11 @@ impl<'a> Checker<'a, '_> {
             }
             Some(_) => {
                 let message = format!("`{section}` needs an integer parameter that is not nullable");
-                self.error("T7", name.at, message);
+                self.error(Code::IncompatibleTypes, name.at, message);
                 None
             }
             None => {
-                self.error("T6", name.at, format!("`${}` is not a parameter", name.text));
+                self.error(Code::Unbound, name.at, format!("`${}` is not a parameter", name.text));
                 None
             }
         }

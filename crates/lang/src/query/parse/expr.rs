@@ -2,15 +2,16 @@
 
 use crate::findings::ParseFailure;
 use crate::lex::Tok;
-use crate::query::ast::{ConditionAst, ExprAst, ExprKindAst, FunctionAst, LiteralAst};
+use crate::query::ast::{ConditionAst, ExprAst, ExprKindAst, Feature, FunctionAst, LiteralAst};
 use crate::query::ir::CompareOp;
-use crate::query::parse::{Parser, fail};
+use crate::query::parse::context::{Parser, fail};
 
 /// Literals of one list.
 const LIST_ITEMS_MAX: usize = 65_536;
 
 impl<'a> Parser<'a> {
-    pub(super) fn disjunction(&mut self) -> Result<ConditionAst<'a>, ParseFailure> {
+    /// A condition as a clause or predicate.
+    pub(super) fn condition(&mut self) -> Result<ConditionAst<'a>, ParseFailure> {
         let first = self.conjunction()?;
         if !self.cursor.is_word("or") {
             return Ok(first);
@@ -46,7 +47,7 @@ impl<'a> Parser<'a> {
             return Ok(ConditionAst::Not(Box::new(self.nested(Self::unit)?)));
         }
         if self.cursor.eat("(") {
-            let inner = self.nested(Self::disjunction)?;
+            let inner = self.nested(Self::condition)?;
             self.cursor.expect(")")?;
             return Ok(inner);
         }
@@ -128,12 +129,12 @@ impl<'a> Parser<'a> {
                 self.cursor.expect(")")?;
                 return Ok(ExprKindAst::Now);
             }
-            "search" => "full-text search `search(…)`",
-            "match_text" => "phrase search `match_text(…)`",
-            "fuzzy" => "fuzzy search `fuzzy(…)`",
-            "nearest" => "vector search `nearest(…)`",
-            "bm25" => "text ranking `bm25(…)`",
-            "rrf" => "rank fusion `rrf(…)`",
+            "search" => Feature::Search,
+            "match_text" => Feature::MatchText,
+            "fuzzy" => Feature::Fuzzy,
+            "nearest" => Feature::Nearest,
+            "bm25" => Feature::Bm25,
+            "rrf" => Feature::Rrf,
             _ => return self.cursor.unexpected_with("an expression", Some("there is no function of this name")),
         };
         let (least, most) = match name {

@@ -1,8 +1,9 @@
-//! Mutations: recognized by their whole grammar, so that a wrong one is told apart from one that is not supported.
+//! Mutations: recognized by their whole grammar, to distinguish a malformed one from one that is not supported.
 
 use crate::findings::{At, ParseFailure};
 use crate::lex::Tok;
-use crate::query::parse::Parser;
+use crate::query::ast::Feature;
+use crate::query::parse::context::Parser;
 
 /// Which of the two groups that cannot be mixed a statement belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +24,7 @@ impl Parser<'_> {
                 mixed = mixed.or(Some(at));
             }
         }
-        self.unsupported("mutation queries", start);
+        self.unsupported(Feature::Mutation, start);
         Ok(mixed)
     }
 

@@ -1,47 +1,17 @@
-//! What the annotations of a header or a property say.
+//! The annotations of a header or a property: from arguments to marks and metadata.
 
-use crate::error::SCHEMA_ERROR;
+use crate::code::Code;
 use crate::findings::At;
 use crate::schema::ast::{AnnotationAst, Name, PropertyAst, TypeAst};
 use crate::schema::canonical::sort_metadata;
-use crate::schema::check::{Checker, Rename};
+use crate::schema::check::context::{Checker, Rename};
+use crate::schema::check::draft::{EmbedMark, PropertyMarks};
 use crate::schema::model::{Annotation, Argument, Metadata};
 use crate::schema::types::PropertyType;
 
-/// Annotations and constraints with a meaning, for telling a slip of the pen from a name of the user's own.
+/// Annotations and constraints with a meaning, to distinguish a misspelled name from one that the user made up.
 const KNOWN: [&str; 10] =
     ["description", "instruction", "rename_from", "embed", "key", "unique", "index", "range", "check", "card"];
-
-/// `@embed` as written.
-#[derive(Debug, Clone)]
-pub(super) struct EmbedMark {
-    pub(super) at: At,
-    pub(super) source: String,
-    pub(super) model: Option<String>,
-}
-
-/// The annotations of one property.
-#[derive(Debug, Clone, Default)]
-pub(super) struct PropertyMarks {
-    pub(super) key: Option<At>,
-    pub(super) unique: Option<At>,
-    pub(super) index: Option<At>,
-    pub(super) embed: Option<EmbedMark>,
-    pub(super) rename_from: Option<String>,
-    pub(super) metadata: Metadata,
-}
-
-impl PropertyMarks {
-    /// Whether both say the same, wherever they stand.
-    pub(super) fn same_meaning(&self, other: &Self) -> bool {
-        let embed = |marks: &Self| marks.embed.as_ref().map(|embed| (embed.source.clone(), embed.model.clone()));
-        self.key.is_some() == other.key.is_some()
-            && self.unique.is_some() == other.unique.is_some()
-            && self.index.is_some() == other.index.is_some()
-            && embed(self) == embed(other)
-            && self.metadata == other.metadata
-    }
-}
 
 /// Reads the annotations of a property.
 pub(super) fn property_marks<'a>(checker: &mut Checker<'a>, property: &PropertyAst<'a>) -> PropertyMarks {
@@ -87,7 +57,7 @@ fn whole<'a>(annotation: &AnnotationAst<'a>) -> Name<'a> {
 }
 
 fn twice(checker: &mut Checker<'_>, annotation: &AnnotationAst<'_>) {
-    checker.error(whole(annotation), format!("`@{}` stands here twice; keep one", annotation.name.text));
+    checker.error(whole(annotation), format!("`@{}` is written twice; keep one", annotation.name.text));
 }
 
 /// An annotation without arguments.
@@ -149,13 +119,13 @@ fn embed(
         match (name.text, value) {
             ("model", Argument::Text(value)) if !value.is_empty() => model = Some(value.clone()),
             ("model", _) => checker.error(*name, "the model of `@embed` is a text that is not empty"),
-            _ => checker.error(*name, format!("unknown argument `{}` of `@embed`; it knows `model`", name.text)),
+            _ => checker.error(*name, format!("unknown argument `{}` of `@embed`; the only one is `model`", name.text)),
         }
     }
     *slot = Some(EmbedMark { at: annotation.at, source, model });
 }
 
-/// An annotation without a meaning: kept, and reported, unless it looks like a slip.
+/// An annotation without a meaning: kept, and reported, unless it is one edit from a known name.
 fn other(checker: &mut Checker<'_>, annotation: &AnnotationAst<'_>, metadata: &mut Metadata) {
     let name = annotation.name.text;
     if let Some(known) = KNOWN.into_iter().find(|known| within_one_edit(name, known)) {
@@ -163,7 +133,7 @@ fn other(checker: &mut Checker<'_>, annotation: &AnnotationAst<'_>, metadata: &m
         return checker.error(annotation.name, message);
     }
     let message = format!("the annotation `@{name}` has no meaning here; it is kept as it is");
-    checker.warnings.add(SCHEMA_ERROR, annotation.at, message);
+    checker.warnings.add(Code::Schema, annotation.at, message);
     metadata.annotations.push(Annotation {
         name: name.to_owned(),
         positional: annotation.positional.clone(),

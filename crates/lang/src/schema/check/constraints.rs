@@ -2,12 +2,14 @@
 
 use std::cmp::Ordering;
 
-use crate::error::{SCHEMA_ERROR, clip};
+use crate::code::Code;
 use crate::findings::At;
 use crate::schema::ast::{ConstraintKindAst, MembersRule, Name, NumberAst, TypeAst};
-use crate::schema::check::{Checker, Draft};
+use crate::schema::check::context::Checker;
+use crate::schema::check::draft::Draft;
 use crate::schema::model::{Check, Member, PropertyDef, Range, TypeDef, compile_check};
 use crate::schema::types::{Bound, PropertyType, Scalar};
+use crate::text::clip;
 
 /// Adds every constraint of the type.
 pub(super) fn add<'a>(checker: &mut Checker<'a>, def: &mut TypeDef, ast: &TypeAst<'a>, drafts: &[Draft<'a>]) {
@@ -40,7 +42,7 @@ struct Adder<'c, 'a> {
 
 impl Adder<'_, '_> {
     fn error(&mut self, at: At, message: impl Into<String>) {
-        self.checker.findings.add(SCHEMA_ERROR, at, message);
+        self.checker.findings.add(Code::Schema, at, message);
     }
 
     fn property(&mut self, name: Name<'_>) -> Option<PropertyDef> {

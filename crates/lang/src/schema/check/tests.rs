@@ -1,8 +1,10 @@
 use crate::LangError;
-use crate::error::{PARSE_ERROR, SCHEMA_ERROR};
 use crate::schema::{
     Bound, Member, Nullability, Origin, PropertyType, Scalar, Schema, TypeKind, compile_check, parse_schema,
 };
+
+const PARSE_ERROR: &str = "ParseError";
+const SCHEMA_ERROR: &str = "SchemaError";
 
 fn accept(text: &str) -> Schema {
     match parse_schema(text) {

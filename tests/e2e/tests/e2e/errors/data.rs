@@ -7,7 +7,7 @@ use arrow::datatypes::{DataType, Field};
 use omnigraph_client::{LoadMode, LoadOptions, LoadTarget};
 use omnigraph_types::{BranchName, ConstraintKind, Effect, Failure, Problem, Retry, Violation};
 
-use super::{World, tells};
+use super::{World, states};
 use crate::support::{append, graph_name, head, ndjson, refused, rows};
 
 const PORTS: &str = r#"{"type":"Port","data":{"code":"OSL","name":"Oslo"}}
@@ -33,19 +33,19 @@ pub(super) async fn key_that_exists_is_refused() -> Failure {
     ids.sort_unstable();
     assert_eq!((type_name.as_str(), ids, *total), ("Port", vec!["BGO", "OSL"], 2));
     assert!(matches!(source_row, Some(2 | 3)), "{failure:?}");
-    tells(&failure, Effect::None, Retry::Never);
+    states(&failure, Effect::None, Retry::Never);
     assert_eq!((head(&world.client).await, rows(&world.client, &["Port"]).await["Port"]), (before, 2));
     failure
 }
 
-/// A row that breaks one rule, as the second line of a load, and what is told of it.
+/// A row that breaks one rule, as the second line of a load, and the failure that it causes.
 struct Broken {
     kind: ConstraintKind,
     line: &'static str,
     type_name: &'static str,
     entity: Option<&'static str>,
     properties: &'static [&'static str],
-    /// Part of the message: the offending value, or what is missing.
+    /// Part of the message: the offending value, or the missing member.
     says: &'static str,
 }
 
@@ -117,7 +117,7 @@ pub(super) async fn row_that_breaks_a_rule_is_refused() -> Failure {
         };
         assert_eq!(violation, &expected, "{}", broken.line);
         assert!(violation.message.contains(broken.says), "{failure:?}");
-        tells(&failure, Effect::None, Retry::Never);
+        states(&failure, Effect::None, Retry::Never);
     }
     let cardinality = too_many_edges(&world).await;
     vector_that_is_not_finite(&world).await;
@@ -139,7 +139,7 @@ async fn too_many_edges(world: &World) -> Failure {
     let violation = one_violation(&failure);
     assert_eq!((violation.kind, violation.type_name.as_str()), (ConstraintKind::Cardinality, "Ferry"));
     assert!(violation.message.contains("OSL") && violation.message.contains('2'), "{failure:?}");
-    tells(&failure, Effect::None, Retry::Never);
+    states(&failure, Effect::None, Retry::Never);
     failure
 }
 
@@ -179,14 +179,14 @@ pub(super) async fn line_that_is_not_a_row_is_refused() -> Failure {
         let failure = refused(
             append(&world.client, &format!("\n{{\"type\":\"Port\",\"data\":{{\"code\":\"TRD\"}}}}\n{line}\n")).await,
         );
-        let Problem::LoadInvalid { type_name: told_type, row, column: told_column } = &failure.problem else {
+        let Problem::LoadInvalid { type_name: found_type, row, column: found_column } = &failure.problem else {
             panic!("{line}: {failure:?}")
         };
         assert_eq!(*row, Some(3), "{line}: {failure:?}");
         if type_name.is_some() {
-            assert_eq!((told_type.as_deref(), told_column.as_deref()), (type_name, column), "{line}");
+            assert_eq!((found_type.as_deref(), found_column.as_deref()), (type_name, column), "{line}");
         }
-        tells(&failure, Effect::None, Retry::Never);
+        states(&failure, Effect::None, Retry::Never);
         last = Some(failure);
     }
     assert_eq!(rows(&world.client, &["Port"]).await["Port"], 2);
@@ -198,6 +198,6 @@ pub(super) async fn merge_over_the_limit_is_refused() -> Failure {
     let failure = refused(ndjson(&world.client, LoadOptions::new(LoadMode::Merge), PORTS).await);
     let expected = Problem::ResourceLimit { limit: "merge_rows_max".to_owned(), value: 1, asked: 2 };
     assert_eq!(failure.problem, expected);
-    tells(&failure, Effect::None, Retry::Never);
+    states(&failure, Effect::None, Retry::Never);
     failure
 }

@@ -1,4 +1,4 @@
-//! Every reason of the contract: provoked through the network with its fields checked, or listed with why it cannot occur.
+//! Every reason of the contract: provoked through the network with its fields checked, or listed with the reason why it cannot occur.
 
 mod data;
 mod names;
@@ -46,9 +46,9 @@ impl World {
     }
 }
 
-/// Checks what a failure says about its effect and what comes next.
+/// Checks the effect of a failure and what the caller does next.
 #[track_caller]
-fn tells(failure: &Failure, effect: Effect, retry: Retry) {
+fn states(failure: &Failure, effect: Effect, retry: Retry) {
     assert_eq!((failure.effect, failure.retry), (effect, retry), "{failure:?}");
     assert!(!failure.message.is_empty());
 }
@@ -75,7 +75,7 @@ provoked! {
     OperationIdReused: writes::operation_id_of_another_request_is_refused,
     CommitContention: writes::load_that_loses_its_last_round_is_refused,
     RecoveryRequired: writes::load_behind_an_interrupted_one_is_refused_in_time,
-    OperationRolledBack: writes::operation_that_was_interrupted_is_told_as_rolled_back,
+    OperationRolledBack: writes::interrupted_operation_is_reported_as_rolled_back,
     KeyConflict: data::key_that_exists_is_refused,
     ConstraintViolation: data::row_that_breaks_a_rule_is_refused,
     LoadInvalid: data::line_that_is_not_a_row_is_refused,
@@ -96,13 +96,13 @@ provoked! {
     StorageUnavailable: store::load_that_cannot_spill_is_refused,
     StorageFormat: store::graph_of_another_format_is_refused,
     Corrupt: store::torn_intent_is_refused,
-    OperationRolledBack: store::write_that_the_store_fails_is_told_as_undone,
+    OperationRolledBack: store::write_that_the_store_fails_is_reported_as_undone,
     TableOccupied: store::table_with_a_foreign_commit_is_refused,
 }
 
-/// The reasons that no call through the network can lead to, and why.
+/// The reasons that no call through the network can cause, and why.
 const NOT_PROVOKED: &[(ErrorReason, &str)] = &[
-    (ErrorReason::Unspecified, "stands for reasons that a client does not know; a server has none"),
+    (ErrorReason::Unspecified, "means a reason that a client does not know; a server sends none"),
     (ErrorReason::MergeConflict, "MergeBranch is not offered"),
     (ErrorReason::SchemaUnsupported, "ApplySchema is not offered"),
     (ErrorReason::LiveBranches, "ApplySchema is not offered"),

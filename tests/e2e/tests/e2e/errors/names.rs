@@ -1,19 +1,19 @@
-//! Names that mean nothing, or something already, and calls that are not offered.
+//! Names that are unknown or taken, and calls that are not offered.
 
-use omnigraph_client::{NewBranch, NewGraph, PageRequest, ReadAt};
+use omnigraph_client::{CreateBranch, CreateGraph, PageRequest, ReadAt};
 use omnigraph_types::{BranchName, CommitId, Effect, Failure, Problem, Resource, Retry};
 use omnigraph_wire::v1;
 use omnigraph_wire::v1::commit_service_client::CommitServiceClient;
 use omnigraph_wire::v1::mutation_service_client::MutationServiceClient;
 
 use super::wire::channel;
-use super::{World, tells};
+use super::{World, states};
 use crate::support::{graph_name, main_branch, refused};
 
 fn not_found(failure: &Failure, resource: Resource, name: &str) {
     assert_eq!(failure.problem, Problem::NotFound { resource, name: name.to_owned() });
     assert!(failure.message.contains(name), "{}", failure.message);
-    tells(failure, Effect::None, Retry::Never);
+    states(failure, Effect::None, Retry::Never);
 }
 
 pub(super) async fn graph_that_is_not_there_is_refused() -> Failure {
@@ -56,9 +56,9 @@ pub(super) async fn type_that_is_not_there_is_refused() -> Failure {
 pub(super) async fn graph_that_exists_is_refused() -> Failure {
     let world = World::new(&[]).await;
     let before = world.client.get_graph(&graph_name()).await.unwrap();
-    let failure = refused(world.client.create_graph(NewGraph::new(graph_name(), "node Other {}")).await);
+    let failure = refused(world.client.create_graph(CreateGraph::new(graph_name(), "node Other {}")).await);
     assert_eq!(failure.problem, Problem::AlreadyExists { resource: Resource::Graph, name: "g".to_owned() });
-    tells(&failure, Effect::None, Retry::Never);
+    states(&failure, Effect::None, Retry::Never);
     assert_eq!(world.client.get_graph(&graph_name()).await.unwrap(), before);
     failure
 }
@@ -66,10 +66,11 @@ pub(super) async fn graph_that_exists_is_refused() -> Failure {
 pub(super) async fn branch_that_exists_is_refused() -> Failure {
     let world = World::new(&[]).await;
     let name: BranchName = "feature/x".parse().unwrap();
-    let made = world.client.create_branch(NewBranch::new(graph_name(), name.clone())).await.unwrap();
-    let failure = refused(world.client.create_branch(NewBranch::new(graph_name(), name.clone())).await);
+    let made =
+        world.client.create_branch(&graph_name(), CreateBranch::new(name.clone())).await.unwrap().branch.unwrap();
+    let failure = refused(world.client.create_branch(&graph_name(), CreateBranch::new(name.clone())).await);
     assert_eq!(failure.problem, Problem::AlreadyExists { resource: Resource::Branch, name: name.to_string() });
-    tells(&failure, Effect::None, Retry::Never);
+    states(&failure, Effect::None, Retry::Never);
     assert_eq!(world.client.get_branch(&graph_name(), &name).await.unwrap(), made);
     failure
 }
@@ -80,7 +81,7 @@ pub(super) async fn branch_name_that_is_none_is_refused() -> Failure {
     let request = v1::ListCommitsRequest { graph: "g".into(), branch: "a\nb".into(), ..Default::default() };
     let failure = omnigraph_wire::from_status(&commits.list_commits(request).await.unwrap_err());
     assert_eq!(failure.problem, Problem::InvalidRequest { field: "branch".to_owned() });
-    tells(&failure, Effect::None, Retry::Never);
+    states(&failure, Effect::None, Retry::Never);
     let request = v1::GetCommitRequest { graph: "G!".into(), commit: "01ARZ3NDEKTSV4RRFFQ69G5FAV".into() };
     let graph = omnigraph_wire::from_status(&commits.get_commit(request).await.unwrap_err());
     assert_eq!(graph.problem, Problem::InvalidRequest { field: "graph".to_owned() });
@@ -93,7 +94,7 @@ pub(super) async fn call_that_is_not_offered_is_refused() -> Failure {
     let request = v1::MutateRequest { graph: "g".into(), branch: "main".into(), ..Default::default() };
     let failure = omnigraph_wire::from_status(&mutations.mutate(request).await.unwrap_err());
     assert_eq!(failure.problem, Problem::Unimplemented { feature: "Mutate".to_owned() });
-    tells(&failure, Effect::None, Retry::Never);
+    states(&failure, Effect::None, Retry::Never);
     assert!(world.client.get_schema(&graph_name(), &main_branch()).await.is_ok());
     failure
 }

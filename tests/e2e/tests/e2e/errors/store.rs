@@ -1,4 +1,4 @@
-//! A store that is not as it should be: on its disk, in its format, or by a hand that reached into it.
+//! A damaged store: a full disk, another format, or a foreign change to its files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use omnigraph_storage::{
 };
 use omnigraph_types::{AttemptId, Effect, Failure, Problem, Retry};
 
-use super::{SCHEMA, World, tells};
+use super::{SCHEMA, World, states};
 use crate::support::{Server, append, client, create, graph_name, head, ndjson, refused, root, rows};
 
 fn port(code: &str) -> String {
@@ -40,7 +40,7 @@ fn graph_folder(root: &Path) -> PathBuf {
     graphs[0].clone()
 }
 
-/// A load of more than it may hold in memory needs a disk, and the server's is not there.
+/// A load that exceeds its memory needs a disk, and the server's spill folder does not exist.
 pub(super) async fn load_that_cannot_spill_is_refused() -> Failure {
     let (root, gone) = (root(), root());
     let spill = gone.path().join("spill");
@@ -52,7 +52,7 @@ pub(super) async fn load_that_cannot_spill_is_refused() -> Failure {
     let text: String = (0..PORTS).map(|at| port(&letters(at))).collect();
     let failure = refused(append(&client, &text).await);
     assert_eq!(failure.problem, Problem::StorageUnavailable, "{failure:?}");
-    tells(&failure, Effect::None, Retry::SameRequest);
+    states(&failure, Effect::None, Retry::SameRequest);
     assert!(failure.retry_after.is_some());
     assert!(!failure.message.contains(spill.to_str().unwrap()), "a path left the server: {}", failure.message);
     fs::create_dir(&spill).unwrap();
@@ -69,15 +69,15 @@ pub(super) async fn graph_of_another_format_is_refused() -> Failure {
     let entry = only_child(&root.path().join("__graphs").join("g"));
     let stored = fs::read_to_string(&entry).unwrap();
     let mut last = None;
-    for (found, advice) in [(2, "upgrade"), (0, "export")] {
-        let stamped = stored.replace("\"format\":1", &format!("\"format\":{found}"));
+    for (found, advice) in [(3, "upgrade"), (1, "export")] {
+        let stamped = stored.replace("\"format\":2", &format!("\"format\":{found}"));
         assert_ne!(stamped, stored);
         fs::write(&entry, stamped).unwrap();
         let server = Server::start(root.path(), &[]);
         let client = client(&server).await;
         let failure = refused(client.get_graph(&graph_name()).await);
-        assert_eq!(failure.problem, Problem::StorageFormat { found, supported: 1 });
-        tells(&failure, Effect::None, Retry::Never);
+        assert_eq!(failure.problem, Problem::StorageFormat { found, supported: 2 });
+        states(&failure, Effect::None, Retry::Never);
         assert!(failure.message.contains(advice), "{}", failure.message);
         let load = refused(append(&client, &port("BGO")).await);
         assert_eq!(load.problem, failure.problem);
@@ -97,12 +97,12 @@ pub(super) async fn torn_intent_is_refused() -> Failure {
     let before = head(client).await;
     let version = client.get_commit(&graph_name(), before).await.unwrap().version;
     let intents = only_child(&graph_folder(root).join("__recovery"));
-    fs::write(intents.join(format!("{:020}.json", version.next().0)), r#"{"format":1,"operation_"#).unwrap();
+    fs::write(intents.join(format!("{:020}.json", version.next().0)), r#"{"format":2,"writer"#).unwrap();
     let failure = refused(append(client, &port("BGO")).await);
     let Problem::Corrupt { object, expected } = &failure.problem else { panic!("{failure:?}") };
     assert_eq!(*object, format!("the intent of version {} on branch main", version.next()));
-    assert_eq!(expected, "an intent of format 1");
-    tells(&failure, Effect::None, Retry::Never);
+    assert_eq!(expected, "an intent of format 2");
+    states(&failure, Effect::None, Retry::Never);
     assert!(!failure.message.contains(root.to_str().unwrap()), "a path left the server: {}", failure.message);
     assert_eq!((head(client).await, rows(client, &["Port"]).await["Port"]), (before, 1));
     failure
@@ -114,7 +114,7 @@ fn ports_table(root: &Path) -> String {
     table.strip_prefix(root).unwrap().to_str().unwrap().to_owned()
 }
 
-/// Somebody appends to a table beside the graph, at the version that the next load would write.
+/// A foreign commit appends to a table, at the version that the next load would write.
 pub(super) async fn table_with_a_foreign_commit_is_refused() -> Failure {
     let world = World::new(&[]).await;
     let (client, root) = (&world.client, world.root.path());
@@ -126,7 +126,7 @@ pub(super) async fn table_with_a_foreign_commit_is_refused() -> Failure {
     let Problem::TableOccupied { table, expected, found } = &failure.problem else { panic!("{failure:?}") };
     assert_eq!((table.as_str(), found), ("Port", &foreign));
     assert!(!expected.is_empty() && expected != found, "{failure:?}");
-    tells(&failure, Effect::None, Retry::Never);
+    states(&failure, Effect::None, Retry::Never);
     assert_eq!((head(client).await, rows(client, &["Port"]).await["Port"]), (before, 1));
     failure
 }
@@ -155,8 +155,8 @@ async fn foreign_commit(root: &Path) -> String {
     uuid
 }
 
-/// A manifest of another version lies where the load's own would: the load is undone, and the reason that is told names no path.
-pub(super) async fn write_that_the_store_fails_is_told_as_undone() -> Failure {
+/// A manifest of another version lies where the load's own would: the load is undone, and the reason in the failure names no path.
+pub(super) async fn write_that_the_store_fails_is_reported_as_undone() -> Failure {
     let world = World::new(&[]).await;
     let (client, root) = (&world.client, world.root.path());
     append(client, &port("OSL")).await.unwrap();
@@ -178,7 +178,7 @@ pub(super) async fn write_that_the_store_fails_is_told_as_undone() -> Failure {
     let failure = refused(ndjson(client, options, &port("BGO")).await);
     let Problem::OperationRolledBack { operation_id, reason } = &failure.problem else { panic!("{failure:?}") };
     assert_eq!((*operation_id, reason.as_str()), (operation, "the store failed while the write took effect"));
-    tells(&failure, Effect::None, Retry::SameRequest);
+    states(&failure, Effect::None, Retry::SameRequest);
     assert!(!failure.message.contains(&table), "a path left the server: {}", failure.message);
     assert_eq!((head(client).await, rows(client, &["Port"]).await["Port"]), (before, 1));
     failure

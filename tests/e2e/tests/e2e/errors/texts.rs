@@ -1,9 +1,9 @@
 //! Queries, schemas and parameters with mistakes.
 
-use omnigraph_client::{NewGraph, PageRequest, Query};
+use omnigraph_client::{CreateGraph, PageRequest, QueryRequest};
 use omnigraph_types::{Diagnostic, Effect, Failure, Problem, Retry};
 
-use super::{World, tells};
+use super::{World, states};
 use crate::support::{graph_name, main_branch, refused};
 
 /// The part of `text` that the finding is about.
@@ -15,26 +15,26 @@ fn marked<'a>(text: &'a str, diagnostic: &Diagnostic) -> &'a str {
 pub(super) async fn query_with_a_mistake_is_refused_at_its_place() -> Failure {
     let world = World::new(&[]).await;
     let text = "query q() {\n  match { $p: Port }\n  return { $p.colour }\n}";
-    let query = Query::new(graph_name(), main_branch(), text);
-    let failure = refused(world.client.query_rows(&query).await.map(|_| ()));
+    let query = QueryRequest::new(main_branch(), text);
+    let failure = refused(world.client.query_rows(&graph_name(), &query).await.map(|_| ()));
     let Problem::QueryInvalid { diagnostics } = &failure.problem else { panic!("{failure:?}") };
     let [diagnostic] = diagnostics.as_slice() else { panic!("{diagnostics:?}") };
     assert_eq!(diagnostic.span.map(|span| span.line), Some(3));
     assert!(marked(text, diagnostic).contains("colour"), "{diagnostic:?}");
     assert!(diagnostic.message.contains("colour") && !diagnostic.code.is_empty(), "{diagnostic:?}");
-    tells(&failure, Effect::None, Retry::Never);
+    states(&failure, Effect::None, Retry::Never);
     failure
 }
 
 pub(super) async fn schema_with_a_mistake_is_refused_at_its_place() -> Failure {
     let world = World::new(&[]).await;
     let text = "node Port { code: String @key }\nedge Ferry: Port -> Harbour { }";
-    let failure = refused(world.client.create_graph(NewGraph::new("other".parse().unwrap(), text)).await);
+    let failure = refused(world.client.create_graph(CreateGraph::new("other".parse().unwrap(), text)).await);
     let Problem::SchemaInvalid { diagnostics } = &failure.problem else { panic!("{failure:?}") };
     let [diagnostic] = diagnostics.as_slice() else { panic!("{diagnostics:?}") };
     assert_eq!(diagnostic.span.map(|span| span.line), Some(2));
     assert!(marked(text, diagnostic).contains("Harbour"), "{diagnostic:?}");
-    tells(&failure, Effect::None, Retry::Never);
+    states(&failure, Effect::None, Retry::Never);
     let graphs = world.client.list_graphs(PageRequest::default()).await.unwrap();
     assert_eq!(graphs.items.iter().map(|graph| graph.name.to_string()).collect::<Vec<_>>(), ["g"]);
     failure
@@ -44,14 +44,14 @@ pub(super) async fn parameter_that_is_missing_is_refused() -> Failure {
     let world = World::new(&[]).await;
     let text = "query q($code: String) { match { $p: Port { code: $code } } return { $p.code } }";
     let asked = async |params_json: &str| {
-        let mut query = Query::new(graph_name(), main_branch(), text);
+        let mut query = QueryRequest::new(main_branch(), text);
         query.params_json = params_json.to_owned();
-        world.client.query_rows(&query).await.map(|_| ())
+        world.client.query_rows(&graph_name(), &query).await.map(|_| ())
     };
     for (params, parameter) in [(r#"{"code":5}"#, "code"), (r#"{"code":"OSL","cod":1}"#, "cod"), ("{}", "code")] {
         let failure = refused(asked(params).await);
         assert_eq!(failure.problem, Problem::ParamInvalid { parameter: parameter.to_owned() }, "{params}");
-        tells(&failure, Effect::None, Retry::Never);
+        states(&failure, Effect::None, Retry::Never);
     }
     asked(r#"{"code":"OSL"}"#).await.unwrap();
     refused(asked("{}").await)

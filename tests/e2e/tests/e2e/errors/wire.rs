@@ -1,4 +1,4 @@
-//! Answers that the transport gives, and what a status carries as it travels.
+//! Answers of the transport, and the parts of a status on the wire.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
 use tower::{Service, ServiceExt};
 
-use super::{World, tells};
+use super::{World, states};
 use crate::support::{Server, append, head, rows};
 
 const PORT: &str = r#"{"type":"Port","data":{"code":"OSL"}}"#;
 
-/// A bare connection, for what the client would not send.
+/// A bare connection, for bytes that the client would not send.
 pub(super) async fn channel(server: &Server) -> Channel {
     let url = server.url.replace("grpc://", "http://");
     Endpoint::from_shared(url).unwrap().connect().await.unwrap()
@@ -52,7 +52,7 @@ pub(super) async fn call_over_its_deadline_is_refused() -> Failure {
     assert_eq!(status.code(), Code::DeadlineExceeded);
     let failure = omnigraph_wire::from_status(&status);
     assert_eq!(failure.problem, Problem::DeadlineExceeded);
-    tells(&failure, Effect::None, Retry::SameRequest);
+    states(&failure, Effect::None, Retry::SameRequest);
     assert_eq!(head(&world.client).await, before);
     drop(send);
     failure
@@ -81,7 +81,7 @@ pub(super) async fn body_that_breaks_off_is_refused() -> Failure {
     assert_eq!(status.code(), Code::Cancelled);
     let failure = omnigraph_wire::from_status(&status);
     assert_eq!(failure.problem, Problem::Cancelled);
-    tells(&failure, Effect::None, Retry::SameRequest);
+    states(&failure, Effect::None, Retry::SameRequest);
     assert_eq!((head(&world.client).await, rows(&world.client, &["Port"]).await["Port"]), (before, 0));
     failure
 }

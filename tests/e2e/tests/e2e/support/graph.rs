@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use futures::TryStreamExt;
 use omnigraph_client::{
-    Client, ClientError, ClientOptions, Columns, LoadMode, LoadOptions, NewGraph, ReadAt, Receipt, RetryPolicy, Scan,
+    Client, ClientError, ClientOptions, Columns, CreateGraph, LoadMode, LoadOptions, ReadAt, RetryPolicy, TypeScan,
+    WriteReceipt,
 };
 use omnigraph_types::{BranchName, CommitId, Failure, GraphName};
 use omnigraph_wire::v1::ErrorReason;
@@ -22,7 +23,7 @@ pub(crate) fn main_branch() -> ReadAt {
     ReadAt::Branch(BranchName::Main)
 }
 
-/// A client that sends nothing twice by itself, so that a test sees every answer.
+/// A client that resends no request by itself, so that a test sees every answer.
 pub(crate) async fn client(server: &Server) -> Client {
     let options = ClientOptions { retry: RetryPolicy::never(), ..ClientOptions::default() };
     Client::connect_with(&server.url, options).await.unwrap()
@@ -35,14 +36,14 @@ pub(crate) async fn airline(client: &Client) {
 
 /// Makes graph `g` with this schema.
 pub(crate) async fn create(client: &Client, schema: &str) {
-    client.create_graph(NewGraph::new(graph_name(), schema)).await.unwrap();
+    client.create_graph(CreateGraph::new(graph_name(), schema)).await.unwrap();
 }
 
 /// The failure that the server answered with.
 pub(crate) fn refused<T: std::fmt::Debug>(answer: Result<T, ClientError>) -> Failure {
     match answer {
         Err(ClientError::Failed(failure)) => *failure,
-        other => panic!("the server was to refuse, and {other:?}"),
+        other => panic!("the server should have refused, and {other:?}"),
     }
 }
 
@@ -59,7 +60,7 @@ pub(crate) async fn head(client: &Client) -> CommitId {
 }
 
 /// Loads NDJSON text into `main`.
-pub(crate) async fn ndjson(client: &Client, options: LoadOptions, text: &str) -> Result<Receipt, ClientError> {
+pub(crate) async fn ndjson(client: &Client, options: LoadOptions, text: &str) -> Result<WriteReceipt, ClientError> {
     ndjson_on(client, &BranchName::Main, options, text).await
 }
 
@@ -69,14 +70,14 @@ pub(crate) async fn ndjson_on(
     branch: &BranchName,
     options: LoadOptions,
     text: &str,
-) -> Result<Receipt, ClientError> {
+) -> Result<WriteReceipt, ClientError> {
     let mut loader = client.load_ndjson(&graph_name(), branch, options).await?;
     loader.write(text.to_owned().into()).await?;
     loader.finish().await
 }
 
 /// Appends NDJSON text to `main`.
-pub(crate) async fn append(client: &Client, text: &str) -> Result<Receipt, ClientError> {
+pub(crate) async fn append(client: &Client, text: &str) -> Result<WriteReceipt, ClientError> {
     ndjson(client, LoadOptions::new(LoadMode::Append), text).await
 }
 
@@ -90,8 +91,9 @@ pub(crate) async fn rows_at(client: &Client, at: ReadAt, types: &[&str]) -> BTre
     let mut counts = BTreeMap::new();
     for name in types {
         let columns = Columns::Named(vec!["id".to_owned()]);
-        let scan = Scan { graph: graph_name(), at: at.clone(), type_name: (*name).to_owned(), columns };
-        let batches: Vec<_> = client.scan_type(&scan).await.unwrap().batches.try_collect().await.unwrap();
+        let scan = TypeScan { at: at.clone(), type_name: (*name).to_owned(), columns };
+        let batches: Vec<_> =
+            client.scan_type(&graph_name(), &scan).await.unwrap().batches.try_collect().await.unwrap();
         counts.insert((*name).to_owned(), batches.iter().map(arrow::array::RecordBatch::num_rows).sum());
     }
     counts

@@ -1,16 +1,16 @@
-//! Programs in Python that play a client of their own.
+//! Programs in Python that act as clients.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use omnigraph_e2e::server::told;
+use omnigraph_e2e::server::path_of;
 
 use super::{Server, workspace};
 
 const PYTHON_VARIABLE: &str = "OMNIGRAPH_TEST_PYTHON";
 
 fn program(name: &str, server: &Server, arguments: &[&str]) -> Command {
-    let mut command = Command::new(told(PYTHON_VARIABLE));
+    let mut command = Command::new(path_of(PYTHON_VARIABLE));
     command.arg("-B").arg(workspace().join("tests/e2e/python").join(name)).arg(&server.url).args(arguments);
     command
 }
@@ -24,11 +24,11 @@ pub(crate) fn verdict(name: &str, server: &Server, arguments: &[&str]) -> serde_
     serde_json::from_str(text.lines().last().unwrap()).unwrap()
 }
 
-/// Starts a program and waits until it says `line`.
+/// Starts a program and waits until it prints `line`.
 pub(crate) fn start_until(name: &str, server: &Server, arguments: &[&str], line: &str) -> Child {
     let mut child = program(name, server, arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let mut told = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut told).unwrap();
-    assert_eq!(told.trim_end(), line, "{name}");
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert_eq!(first.trim_end(), line, "{name}");
     child
 }

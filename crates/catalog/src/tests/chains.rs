@@ -1,0 +1,279 @@
+//! Chains in a real store: long histories of large publications, bases, and versions of a newer program.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use arrow::compute::concat_batches;
+use arrow::datatypes::{DataType, Field, Schema};
+use bytes::Bytes;
+use omnigraph_storage::{CommitOutcome, Durability, Store, StoreOptions, TransactionMark};
+use omnigraph_types::{
+    AttemptId, BranchName, CommitId, CommitKind, GraphName, Limits, OperationId, Problem, SystemClock, TableId,
+    TypeKind,
+};
+use tempfile::TempDir;
+use ulid::Ulid;
+
+use crate::birth::{NewGraph, NewTable};
+use crate::catalog::Catalog;
+use crate::digest::sha256_hex;
+use crate::error::CatalogError;
+use crate::format::raw::manifest_schema;
+use crate::format::v2::encode_state;
+use crate::graphs::Graphs;
+use crate::history::rows_of_operations;
+use crate::operations::{OPERATIONS_MAX, OperationEntry, Operations};
+use crate::publication::{Change, Precondition, Publication};
+use crate::publish::{PublishOutcome, write_file};
+use crate::rows::{CommitOperation, CommitRow, DecidedBy, PublicationKind};
+use crate::snapshot::Snapshot;
+
+/// A graph in a folder of its own.
+struct Stored {
+    catalog: Catalog,
+    folder: TempDir,
+}
+
+fn graph_name() -> GraphName {
+    "harbour".parse().unwrap()
+}
+
+async fn graphs(folder: &TempDir) -> Graphs {
+    let options = StoreOptions { durability: Durability::Os, ..StoreOptions::default() };
+    let store = Store::open(folder.path().to_str().unwrap(), options).await.unwrap();
+    Graphs::new(store, Arc::new(SystemClock), Arc::new(Limits::default()))
+}
+
+impl Stored {
+    async fn new(tables: u32) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let schema = Arc::new(Schema::new(vec![Field::new("id", DataType::Utf8, false)]));
+        let table = |id| NewTable {
+            id: TableId(id),
+            kind: TypeKind::Node,
+            type_name: format!("T{id}"),
+            schema: Arc::clone(&schema),
+        };
+        let contract = Bytes::from_static(b"{}");
+        let new = NewGraph {
+            name: graph_name(),
+            contract_hash: sha256_hex(&contract),
+            contract,
+            tables: (1..=tables).map(table).collect(),
+            operation_id: OperationId(Ulid::new()),
+            digest: "1".repeat(64),
+            actor: "test".to_owned(),
+        };
+        let catalog = graphs(&folder).await.create(new).await.unwrap();
+        Self { catalog, folder }
+    }
+
+    /// The catalog of another process, which remembers nothing.
+    async fn reopened(&self) -> Catalog {
+        graphs(&self.folder).await.open(&graph_name()).await.unwrap().1
+    }
+
+    async fn newest(&self) -> Snapshot {
+        self.catalog.newest(&BranchName::Main).await.unwrap()
+    }
+
+    async fn publish(&self, base: &Snapshot, publication: &Publication) -> Snapshot {
+        let staged = self.catalog.stage(base, publication).await.unwrap();
+        match self.catalog.publish(staged).await.unwrap() {
+            PublishOutcome::Published(snapshot) => snapshot,
+            PublishOutcome::Lost => panic!("another publisher"),
+        }
+    }
+}
+
+fn operations(ids: &[OperationId]) -> Operations {
+    let entry = |id: &OperationId| OperationEntry { operation_id: *id, digest: "d".repeat(64) };
+    Operations::try_from(ids.iter().map(entry).collect::<Vec<_>>()).unwrap()
+}
+
+/// A commit of these operations.
+fn group(base: &Snapshot, ids: &[OperationId]) -> Publication {
+    let answered = ids.iter().map(|id| CommitOperation {
+        operation_id: *id,
+        actor: "test".to_owned(),
+        kind: CommitKind::Load,
+        counts: Vec::new(),
+    });
+    let commit = CommitRow {
+        id: CommitId(Ulid::new()),
+        parents: vec![base.head()],
+        branch_id: base.branch_id(),
+        version: base.version().next(),
+        actor: "test".to_owned(),
+        time_ms: base.head_commit().time_ms + 1,
+        kind: CommitKind::Group,
+        schema_hash: base.schema_hash().to_owned(),
+        operations: answered.collect(),
+        counts: Vec::new(),
+    };
+    Publication {
+        kind: PublicationKind::Commit,
+        decision: DecidedBy::Own.about(AttemptId(Ulid::new())),
+        preconditions: ids.iter().map(|id| Precondition::OperationUnseen(*id)).collect(),
+        changes: vec![Change::Commit(commit)],
+        operations: operations(ids),
+    }
+}
+
+fn abort(ids: &[OperationId]) -> Publication {
+    Publication {
+        kind: PublicationKind::Abort,
+        decision: DecidedBy::Abort.about(AttemptId(Ulid::new())),
+        preconditions: Vec::new(),
+        changes: Vec::new(),
+        operations: operations(ids),
+    }
+}
+
+/// Ids in ascending order, as a clock mints them.
+fn ids(millisecond: u64, count: usize) -> Vec<OperationId> {
+    (0..count as u128).map(|random| OperationId(Ulid::from_parts(1_700_000_000_000 + millisecond, random))).collect()
+}
+
+#[tokio::test]
+async fn every_operation_of_large_publications_is_found_after_many_spills_and_merges() {
+    let stored = Stored::new(1).await;
+    let mut newest = stored.newest().await;
+    let mut published = Vec::new();
+    // Single operations at first: the window spills by publications. Then groups, of which two fill the window.
+    for round in 0..120_u64 {
+        let ids = ids(round, if round < 60 { 1 } else { OPERATIONS_MAX });
+        let publication = if round % 7 == 3 { abort(&ids) } else { group(&newest, &ids) };
+        newest = stored.publish(&newest, &publication).await;
+        let window = &newest.state().publications;
+        let kept: usize = window.iter().map(|row| row.operations.count()).sum();
+        assert!(window.len() <= 48 && kept <= 512, "{} publications of {kept} operations", window.len());
+        assert_eq!(newest.state().published_by().unwrap().operations, publication.operations);
+        published.push((ids, publication));
+    }
+    let history = newest.state().history.clone();
+    assert!(history.iter().any(|row| row.level == 1), "fragments were merged");
+    assert!(history.len() < 32, "{}", history.len());
+
+    let reopened = stored.reopened().await;
+    let newest = reopened.newest(&BranchName::Main).await.unwrap();
+    assert_eq!(newest.state().history, history);
+    for (round, (ids, publication)) in published.iter().enumerate() {
+        let rows = rows_of_operations(&newest, &ids.iter().copied().collect::<BTreeSet<_>>()).await.unwrap();
+        assert_eq!(rows.len(), ids.len(), "round {round}");
+        for (row, id) in rows.iter().zip(ids) {
+            assert_eq!((row.operation_id, row.decision), (*id, publication.decision));
+            assert_eq!(row.commit_id(), publication.commit().map(|commit| commit.id));
+            assert_eq!(row.is_undone(), round % 7 == 3);
+        }
+    }
+    for row in &history {
+        for id in [row.operation_min, row.operation_max] {
+            assert_eq!(
+                reopened.operation_rows(&newest, id).await.unwrap().len(),
+                1,
+                "an end of fragment {}",
+                row.fragment
+            );
+        }
+        let (first, last) = row.commits.unwrap();
+        for id in [first, last] {
+            assert_eq!(reopened.commit(id).await.unwrap().id, id);
+        }
+    }
+    let commits = reopened.list_commits(&BranchName::Main, None, 1_000).await.unwrap();
+    assert_eq!(commits.len(), published.iter().filter(|(_, made)| made.commit().is_some()).count() + 1);
+    assert!(commits.windows(2).all(|pair| pair[0].parents == [pair[1].id]));
+}
+
+#[tokio::test]
+async fn operation_that_was_undone_may_be_published_and_one_that_ended_may_not() {
+    let stored = Stored::new(1).await;
+    let operations = ids(0, 3);
+    let mut newest = stored.publish(&stored.newest().await, &abort(&operations)).await;
+    newest = stored.publish(&newest, &group(&newest, &operations[..2])).await;
+    // The seen one is neither the first nor the last of those that must be unseen.
+    let again = group(&newest, &[ids(1, 1)[0], operations[1], operations[2]]);
+    let Err(CatalogError::Unmet(unmet)) = stored.catalog.stage(&newest, &again).await else { panic!("staged") };
+    assert_eq!(unmet.precondition, Precondition::OperationUnseen(operations[1]));
+    stored.publish(&newest, &group(&newest, &operations[2..])).await;
+}
+
+#[tokio::test]
+async fn publication_whose_commit_answers_other_operations_is_refused() {
+    let stored = Stored::new(1).await;
+    let newest = stored.newest().await;
+    let mut publication = group(&newest, &ids(0, 2));
+    publication.operations = operations(&ids(0, 1));
+    let refused = stored.catalog.stage(&newest, &publication).await.unwrap_err();
+    assert!(matches!(refused, CatalogError::Incoherent(_)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn dropped_table_of_a_graph_with_a_base_stays_away() {
+    let stored = Stored::new(70).await;
+    let newest = stored.newest().await;
+    let mut newest = stored.publish(&newest, &group(&newest, &ids(0, 1))).await;
+    let base = newest.state().base;
+    assert!(base.is_some(), "more tables than a version lists itself");
+    for (round, changes) in [
+        vec![Change::TableDropped { table: TableId(33) }],
+        vec![Change::TableRenamed { table: TableId(34), type_name: "Renamed".to_owned() }],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut publication = group(&newest, &ids(1 + round as u64, 1));
+        publication.changes.extend(changes);
+        newest = stored.publish(&newest, &publication).await;
+    }
+    assert_ne!(newest.state().base, base);
+    let reread = stored.reopened().await.newest(&BranchName::Main).await.unwrap();
+    assert_eq!(reread.tables().count(), 69);
+    assert!(reread.table(TableId(33)).is_none());
+    assert_eq!(reread.table(TableId(34)).unwrap().type_name, "Renamed");
+    assert_eq!(reread.manifest().fragments().len(), 2, "the state and one base");
+}
+
+/// A version that a newer program has published: with a row of a kind of its own.
+async fn publish_as_a_newer_program(stored: &Stored, base: &Snapshot, publication: &Publication) {
+    let state = encode_state(&base.state().apply(publication)).unwrap();
+    let column = |text: &str| Arc::new(StringArray::from(vec![text])) as ArrayRef;
+    let lease = RecordBatch::try_new(manifest_schema(), vec![column("lease"), column("1"), column("{}")]).unwrap();
+    let rows = concat_batches(&manifest_schema(), &[state, lease]).unwrap();
+    let files = write_file(stored.catalog.store(), &base.manifest().pin().tree, rows).await.unwrap();
+    let mark = TransactionMark {
+        uuid: Ulid::new().to_string(),
+        operation_id: publication.operations.first().operation_id,
+        attempt_id: publication.decision.attempt_id,
+    };
+    let removed = base.manifest().fragments().iter().map(|fragment| fragment.id).max().unwrap();
+    let change = base.manifest().stage_replace(&[removed], files, mark);
+    let outcome = stored.catalog.store().commit_exact(base.manifest(), &change).await.unwrap();
+    assert!(matches!(outcome, CommitOutcome::Committed(_)));
+}
+
+#[tokio::test]
+async fn version_of_a_newer_program_is_read_and_nothing_is_published_onto_it() {
+    let stored = Stored::new(2).await;
+    let newest = stored.newest().await;
+    let publication = group(&newest, &ids(0, 3));
+    publish_as_a_newer_program(&stored, &newest, &publication).await;
+
+    let reopened = stored.reopened().await;
+    let newest = reopened.newest(&BranchName::Main).await.unwrap();
+    assert_eq!(newest.head(), publication.commit().unwrap().id);
+    assert_eq!(newest.tables().count(), 2);
+    newest.open_table(TableId(2)).await.unwrap();
+    assert_eq!(reopened.list_commits(&BranchName::Main, None, 10).await.unwrap().len(), 2);
+    let rows = reopened.operation_rows(&newest, ids(0, 3)[2]).await.unwrap();
+    assert_eq!(rows.last().unwrap().commit_id(), Some(newest.head()));
+
+    for publication in [group(&newest, &ids(1, 1)), abort(&ids(1, 1))] {
+        let refused = reopened.stage(&newest, &publication).await.unwrap_err().failure();
+        assert_eq!(refused.problem, Problem::StorageFormat { found: 2, supported: 2 });
+        assert!(refused.message.contains("upgrade this server"), "{}", refused.message);
+    }
+    assert_eq!(reopened.newest(&BranchName::Main).await.unwrap().version(), newest.version());
+}

@@ -1,0 +1,148 @@
+//! Deleting a branch: its chain ends, then main's registry gives its name back.
+//!
+//! A writer of the branch wins the version, or meets `BranchNotFound`. Whoever meets an ended branch that is still registered finishes that.
+
+use omnigraph_catalog::{
+    BranchRow, CatalogError, Chain, Change, DecidedBy, Operations, Precondition, Publication, PublicationKind,
+    RetiredRow, Snapshot,
+};
+use omnigraph_types::WriteMode;
+use tokio::time::Instant;
+
+use crate::context::Context;
+use crate::door::Points;
+use crate::error::CommitError;
+use crate::failpoint::WriterPoints;
+use crate::receipt::{self, EndedBy, Receipt};
+use crate::registry::{BranchOutcome, BranchRequest, Changed, RegistryChange, publish_on_main};
+use crate::request::Request;
+use crate::retirement::retire;
+use crate::rounds::Rounds;
+
+/// The writer that ends a branch's chain.
+pub(crate) const BRANCH_DELETE: WriterPoints = WriterPoints::of("branch_delete");
+/// The writer that gives its name back.
+pub(crate) const BRANCH_REMOVE: WriterPoints = WriterPoints::of("branch_remove");
+
+/// Deletes a branch. Branches made from it stay.
+pub(crate) async fn delete(
+    context: &Context,
+    under_way: &Request,
+    request: &BranchRequest,
+) -> Result<BranchOutcome, CommitError> {
+    let mut rounds = Rounds::of_request(context.limits());
+    loop {
+        rounds.begin().map_err(CommitError::in_doubt)?;
+        let looked = look(context, request).await;
+        // Every round but the first follows an end of the chain that this request may have published.
+        let looked = if rounds.is_first() { looked? } else { looked.map_err(CommitError::in_doubt)? };
+        let newest = match looked {
+            ToDelete::Live(newest) => newest,
+            ToDelete::Ended { row, retired } => return finish(context, under_way, request, &row, &retired).await,
+            ToDelete::Removed(row) => return Ok(BranchOutcome::Replayed(row)),
+        };
+        request.check_head(newest.head())?;
+        match request.mode {
+            WriteMode::ValidateOnly => return Ok(BranchOutcome::Validated),
+            WriteMode::Commit => request.check_deadline()?,
+        }
+        let (retired, points) = (request.retirement(context), Points::of(BRANCH_DELETE));
+        retire(context, under_way, &newest, retired, points).await?;
+    }
+}
+
+/// What a request to delete a branch finds.
+enum ToDelete {
+    Live(Snapshot),
+    Ended { row: BranchRow, retired: RetiredRow },
+    Removed(BranchRow),
+}
+
+async fn look(context: &Context, request: &BranchRequest) -> Result<ToDelete, CommitError> {
+    let registry = context.catalog().registry().await?;
+    let identity = request.identity(PublicationKind::BranchDelete);
+    match receipt::find(context, &registry, identity).await? {
+        Receipt::Done(row) => return receipt::subject_of(&registry, &row).map(ToDelete::Removed),
+        Receipt::Open { .. } => {}
+    }
+    let Some(row) = registry.state().live_branch(&request.name) else {
+        return Err(CatalogError::BranchNotFound(request.name.clone()).into());
+    };
+    let newest = context.catalog().newest_of(&row.chain()).await?;
+    Ok(match newest.state().retired.clone() {
+        Some(retired) => ToDelete::Ended { row: row.clone(), retired },
+        None => ToDelete::Live(newest),
+    })
+}
+
+/// An ended branch that is still registered: gives its name back, and answers the request.
+async fn finish(
+    context: &Context,
+    under_way: &Request,
+    request: &BranchRequest,
+    row: &BranchRow,
+    retired: &RetiredRow,
+) -> Result<BranchOutcome, CommitError> {
+    let deadline = context.ticket_deadline(request.deadline);
+    match remove(context, under_way, row, retired, deadline).await {
+        Ok(()) => {}
+        // The branch is gone, whoever gives its name back.
+        Err(error) if retired.operation_id == request.operation_id => {
+            tracing::warn!(branch = %row.name, %error, "an ended branch is still registered");
+        }
+        Err(error) => return Err(error),
+    }
+    let row = BranchRow { removed_ms: Some(retired.time_ms), ..row.clone() };
+    match receipt::ended_by(request.identity(PublicationKind::Retire), retired)? {
+        EndedBy::ThisRequest => Ok(BranchOutcome::Done(row)),
+        EndedBy::Another => Err(CatalogError::BranchNotFound(request.name.clone()).into()),
+    }
+}
+
+/// Takes an ended branch's name away, unless somebody else has.
+pub(crate) async fn remove(
+    context: &Context,
+    under_way: &Request,
+    row: &BranchRow,
+    retired: &RetiredRow,
+    deadline: Instant,
+) -> Result<(), CommitError> {
+    let mut rounds = Rounds::of_request(context.limits());
+    loop {
+        rounds.begin()?;
+        let registry = context.catalog().registry().await?;
+        let registered = registry.state().branches.get(&row.branch_id);
+        if registered.is_none_or(|row| row.removed_ms.is_some()) {
+            return Ok(());
+        }
+        let publication = Publication {
+            kind: PublicationKind::BranchDelete,
+            decision: DecidedBy::Own.about(context.mint_attempt()),
+            preconditions: vec![Precondition::BranchLive(row.branch_id)],
+            changes: vec![Change::Branch(BranchRow { removed_ms: Some(retired.time_ms), ..row.clone() })],
+            operations: Operations::one(retired.operation_id, retired.digest.clone()),
+        };
+        let change = RegistryChange { writer: BRANCH_REMOVE, actor: retired.actor.clone(), publication };
+        match publish_on_main(context, under_way, &registry, change, deadline).await? {
+            Changed::Done => return Ok(()),
+            Changed::Lost => {}
+        }
+    }
+}
+
+/// Finishes the removal of a branch whose chain has ended, if it is still registered.
+pub(crate) async fn finish_removal(
+    context: &Context,
+    chain: &Chain,
+    retired: &RetiredRow,
+    deadline: Instant,
+) -> Result<(), CommitError> {
+    let registry = context.catalog().registry().await?;
+    match registry.state().branches.get(&chain.branch_id) {
+        Some(row) if row.removed_ms.is_none() => {
+            let request = context.requests().begin(retired.operation_id);
+            remove(context, &request, row, retired, deadline).await
+        }
+        Some(_) | None => Ok(()),
+    }
+}

@@ -1,0 +1,135 @@
+//! The door: every put that may decide anything begins here, and nowhere else.
+//!
+//! There are two such puts. The intent takes the ticket for version N+1; version N+1 of the chain is the decision itself. A publication goes
+//! through both, with a ticket (`arm`, then `publish`), or through the second alone: only a branch's retirement, and decisions about an intent
+//! at that intent's own version, go without a ticket (`publish_without_ticket`).
+//!
+//! Each takes the `Request` that it works for: from the first of these puts on, whether the request has an effect is open until the version
+//! is seen taken, and this is the place that knows both moments.
+
+use omnigraph_catalog::{Publication, PublishOutcome, Snapshot, StagedPublication};
+use omnigraph_storage::Certainty;
+use omnigraph_types::Phase;
+use tokio::time::Instant;
+
+use crate::context::Context;
+use crate::error::CommitError;
+use crate::failpoint::{FailPoint, WriterPoints};
+use crate::intent::Intent;
+use crate::request::Request;
+use crate::ticket::{self, TicketOutcome};
+
+/// The intent is durable, the ticket ours. The next state's files were written meanwhile, or could not be.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    /// The files of the next version, named by nothing yet.
+    pub(crate) staged: Result<StagedPublication, CommitError>,
+}
+
+/// What became of taking a ticket.
+#[must_use]
+#[derive(Debug)]
+pub(crate) enum Armed {
+    /// It is ours.
+    Ours(Box<Ticket>),
+    /// Another attempt holds it.
+    Taken,
+}
+
+/// What became of a publication without a ticket.
+#[must_use]
+#[derive(Debug)]
+pub(crate) enum Put {
+    /// It is the version after the base.
+    Published,
+    /// The version is another publication's.
+    Lost,
+    /// The store did not report the outcome: read the chain.
+    Unknown(CommitError),
+    /// It was published, or lost, and the fail point after the put failed.
+    Interrupted(CommitError),
+}
+
+/// Takes the ticket for the version after `base`. The next state's files are written while the intent is put; nothing names them yet.
+///
+/// On an error that leaves the outcome open the attempt stays known as one of this process, so that nobody here settles it as a stranger's.
+pub(crate) async fn arm(
+    context: &Context,
+    request: &Request,
+    base: &Snapshot,
+    intent: &Intent,
+    deadline: Instant,
+) -> Result<Armed, CommitError> {
+    let (catalog, liveness) = (context.catalog(), context.liveness());
+    tracing::trace!(operation = %request.operation_id(), version = %intent.version(), "take the ticket");
+    liveness.begin(intent.attempt_id());
+    let started = context.clock().monotonic();
+    let (ticket, staged) = tokio::join!(
+        ticket::take_ticket(catalog, base.branch_name(), intent, deadline),
+        catalog.stage(base, &intent.publication),
+    );
+    liveness.record_put(context.clock().monotonic().saturating_sub(started));
+    match ticket {
+        Ok(TicketOutcome::Taken) => Ok(Armed::Ours(Box::new(Ticket { staged: staged.map_err(CommitError::from) }))),
+        Ok(TicketOutcome::Lost) => {
+            liveness.end(intent.attempt_id());
+            Ok(Armed::Taken)
+        }
+        Err(error) => {
+            match error.certainty() {
+                Certainty::NotApplied => liveness.end(intent.attempt_id()),
+                Certainty::Unknown => {}
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Writes version N+1: the one decision of the protocol.
+pub(crate) async fn publish(
+    context: &Context,
+    request: &Request,
+    staged: StagedPublication,
+) -> Result<PublishOutcome, CommitError> {
+    tracing::trace!(operation = %request.operation_id(), version = %staged.version(), "publish");
+    Ok(context.catalog().publish(staged).await?)
+}
+
+/// The points around a publication without a ticket.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Points {
+    pub(crate) before: FailPoint,
+    pub(crate) after: FailPoint,
+}
+
+impl Points {
+    /// Those of a writer's phase C.
+    pub(crate) const fn of(writer: WriterPoints) -> Self {
+        Self { before: writer.before(Phase::Publish), after: writer.after(Phase::Publish) }
+    }
+}
+
+/// Publishes the version after `base` without a ticket: it races for that version with whoever holds one. An error means that it was
+/// certainly not published.
+pub(crate) async fn publish_without_ticket(
+    context: &Context,
+    request: &Request,
+    base: &Snapshot,
+    publication: &Publication,
+    points: Points,
+) -> Result<Put, CommitError> {
+    context.hit(points.before).await?;
+    let staged = context.catalog().stage(base, publication).await?;
+    let put = match publish(context, request, staged).await {
+        Ok(PublishOutcome::Published(_)) => Put::Published,
+        Ok(PublishOutcome::Lost) => Put::Lost,
+        Err(error) => match error.certainty() {
+            Certainty::NotApplied => return Err(error),
+            Certainty::Unknown => Put::Unknown(error),
+        },
+    };
+    Ok(match context.hit(points.after).await {
+        Ok(()) => put,
+        Err(error) => Put::Interrupted(error),
+    })
+}

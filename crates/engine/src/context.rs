@@ -1,0 +1,122 @@
+//! What every operation of this process is handed: the store, the names of graphs, limits, clock, schemas, permits.
+//!
+//! Why a type of its own: loads, queries and snapshots need these and must not know the graphs that are open, nor the door that callers use.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use omnigraph_catalog::Graphs;
+use omnigraph_commit::FailPoints;
+use omnigraph_storage::{Durability, Store, StoreHook, StoreOptions};
+use omnigraph_types::{Clock, Limits, OperationId};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::error::{EngineError, Result};
+use crate::failpoints::fail_points;
+use crate::schema::SchemaCache;
+
+/// How a root is opened.
+#[derive(Debug, Clone)]
+pub struct EngineOptions {
+    /// The limits in force.
+    pub limits: Limits,
+    /// The source of time and of ids.
+    pub clock: Arc<dyn Clock>,
+    /// What an acknowledged commit survives.
+    pub durability: Durability,
+    /// Where loads spill what does not fit their memory; the system's temporary folder if none.
+    pub spill_directory: Option<PathBuf>,
+    /// Called around every call to the store, in this order.
+    pub store_hooks: Vec<Arc<dyn StoreHook>>,
+}
+
+/// What all graphs of one root share in this process.
+#[derive(Debug)]
+pub(crate) struct Context {
+    limits: Arc<Limits>,
+    clock: Arc<dyn Clock>,
+    schemas: SchemaCache,
+    spill_directory: Option<PathBuf>,
+    store: Store,
+    names: Graphs,
+    failpoints: FailPoints,
+    loads: Arc<Semaphore>,
+}
+
+impl Context {
+    /// Opens the root, creates it if it is missing, and proves that its store honours put-if-absent.
+    pub(crate) async fn open(root: &str, options: EngineOptions) -> Result<Self> {
+        let failpoints = FailPoints::from_environment(&fail_points())?;
+        let store_options = StoreOptions {
+            durability: options.durability,
+            cache_bytes: options.limits.cache_bytes_max,
+            hooks: options.store_hooks.into_iter().chain(failpoints.hooks()).collect(),
+            variables: HashMap::new(),
+        };
+        let store = Store::open(root, store_options).await?;
+        store.prove_put_if_absent().await?;
+        let limits = Arc::new(options.limits);
+        let permits = usize::try_from(limits.loads_concurrent_max).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
+        Ok(Self {
+            names: Graphs::new(store.clone(), options.clock.clone(), limits.clone()),
+            store,
+            failpoints,
+            limits,
+            clock: options.clock,
+            schemas: SchemaCache::default(),
+            spill_directory: options.spill_directory,
+            loads: Arc::new(Semaphore::new(permits)),
+        })
+    }
+
+    /// The limits in force.
+    pub(crate) fn limits(&self) -> &Arc<Limits> {
+        &self.limits
+    }
+
+    /// The clock.
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// Prepared schemas.
+    pub(crate) fn schemas(&self) -> &SchemaCache {
+        &self.schemas
+    }
+
+    /// Where data that does not fit into memory is written; the system's temporary folder if none.
+    pub(crate) fn spill_directory(&self) -> Option<&Path> {
+        self.spill_directory.as_deref()
+    }
+
+    /// The store of the root.
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The names of graphs.
+    pub(crate) fn names(&self) -> &Graphs {
+        &self.names
+    }
+
+    /// Fail points; none in optimized builds.
+    pub(crate) fn failpoints(&self) -> &FailPoints {
+        &self.failpoints
+    }
+
+    /// The operation id of a request: its own, or a fresh one.
+    pub(crate) fn operation_id(&self, requested: Option<OperationId>) -> OperationId {
+        requested.unwrap_or_else(|| OperationId(self.clock.mint()))
+    }
+
+    /// A permit for one load; `ResourceLimit` if all are taken.
+    pub(crate) fn load_permit(&self) -> Result<OwnedSemaphorePermit> {
+        self.loads.clone().try_acquire_owned().map_err(|_| EngineError::Limit {
+            limit: "loads_concurrent_max",
+            value: self.limits.loads_concurrent_max,
+            asked: self.limits.loads_concurrent_max.saturating_add(1),
+            advice: "other loads are in progress: wait for one to finish, then resend",
+        })
+    }
+}

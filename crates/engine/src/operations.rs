@@ -1,0 +1,40 @@
+//! What callers can do, one operation per file: a request of the vocabulary, or a struct of its own where the vocabulary has none.
+
+mod begin_load;
+mod check_graph;
+mod create_branch;
+mod create_graph;
+mod delete_branch;
+mod delete_graph;
+mod get_branch;
+mod get_commit;
+mod get_graph;
+mod get_operation;
+mod get_schema;
+mod list_branches;
+mod list_commits;
+mod list_graphs;
+mod list_recoveries;
+mod pin_commit;
+mod query;
+mod recover;
+mod repair;
+mod scan;
+mod settle_all;
+
+pub use check_graph::{CheckGraph, CheckStream};
+pub use create_graph::GraphCreated;
+pub use get_branch::GetBranch;
+pub use get_commit::GetCommit;
+pub use get_graph::GetGraph;
+pub use get_operation::GetOperation;
+pub use get_schema::GetSchema;
+pub use list_branches::ListBranches;
+pub use list_commits::ListCommits;
+pub use list_graphs::ListGraphs;
+pub use list_recoveries::ListRecoveries;
+pub use pin_commit::PinCommit;
+pub use query::QueryStream;
+pub use recover::Recover;
+pub use scan::{Scan, ScanColumns};
+pub use settle_all::{BranchSettled, SettleAll};

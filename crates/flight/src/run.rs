@@ -1,0 +1,78 @@
+//! Where the call of a client meets the engine: the caller, the graph, and the entry into a call's effect.
+//!
+//! A call's context records when the call may begin to make something visible (`enter_effect`). This file alone does that, for Flight and for
+//! the native services: before an operation that writes, and before a load is committed.
+
+use omnigraph_call::{CallContext, WholeBody};
+use omnigraph_engine::{Caller, Engine, Execute, Graph, GraphHandle, Load, OpenGraphs};
+use omnigraph_types::{Failure, GraphName, LoadRequest, WriteReceipt};
+
+/// The caller of an operation: the call's actor and its deadline.
+pub fn caller(context: &CallContext) -> Caller {
+    Caller::new(context.actor()).until(context.deadline())
+}
+
+/// The graph that a call is about, recorded for the log.
+pub async fn graph(engine: &Engine, context: &CallContext, name: &GraphName) -> Result<Graph, Failure> {
+    context.note_graph(name.as_str());
+    engine.graph(name).await
+}
+
+/// Runs an operation that reads one graph.
+pub async fn read<O>(
+    engine: &Engine,
+    context: &CallContext,
+    name: &GraphName,
+    operation: O,
+) -> Result<O::Answer, Failure>
+where
+    O: Execute<Target = GraphHandle>,
+{
+    graph(engine, context, name).await?.run(&caller(context), operation).await
+}
+
+/// Runs an operation that writes to one graph.
+pub async fn write<O>(
+    engine: &Engine,
+    context: &CallContext,
+    name: &GraphName,
+    operation: O,
+) -> Result<O::Answer, Failure>
+where
+    O: Execute<Target = GraphHandle>,
+{
+    let graph = graph(engine, context, name).await?;
+    context.enter_effect();
+    graph.run(&caller(context), operation).await
+}
+
+/// Runs an operation that creates or deletes a graph.
+pub async fn write_root<O>(
+    engine: &Engine,
+    context: &CallContext,
+    name: &GraphName,
+    operation: O,
+) -> Result<O::Answer, Failure>
+where
+    O: Execute<Target = OpenGraphs>,
+{
+    context.note_graph(name.as_str());
+    context.enter_effect();
+    engine.run(&caller(context), operation).await
+}
+
+/// Begins a load. Nothing of it becomes visible before `finish_load`.
+pub async fn begin_load(
+    engine: &Engine,
+    context: &CallContext,
+    name: &GraphName,
+    load: LoadRequest,
+) -> Result<Load, Failure> {
+    graph(engine, context, name).await?.run(&caller(context), load).await
+}
+
+/// Commits a load whose rows arrived completely.
+pub async fn finish_load(context: &CallContext, load: Load, _whole: WholeBody) -> Result<WriteReceipt, Failure> {
+    context.enter_effect();
+    load.finish().await
+}

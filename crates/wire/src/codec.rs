@@ -1,0 +1,31 @@
+//! The messages of the contract as values of the one vocabulary, and back: a file per proto file, `to_wire` and `from_wire` side by side.
+//!
+//! The client encodes the requests that the server decodes, and decodes the answers that the server encodes, by the same code.
+//!
+//! Invariants:
+//! - `from_wire(to_wire(v))` is `v` for every value, except for kinds that only a newer program knows: these have no number on the wire.
+//! - A request that is not what the contract says is refused with the path of its field; no text, id or number is replaced by a default.
+//! - An answer that is not what the contract says is an error of its own, never a value that looks like an answer.
+
+mod branch;
+mod commit;
+mod common;
+mod field;
+mod flight;
+mod graph;
+mod load;
+mod maintenance;
+mod message;
+mod operation;
+mod query;
+mod schema;
+mod server;
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub use common::{load_mode_from_wire, on_conflict_from_wire, read_at_from_wire};
+pub use field::{
+    branch_name, commit_id, graph_name, invalid, optional_commit_id, optional_operation_id, required_operation_id,
+};
+pub use message::{AnswerCodec, MalformedAnswer, RequestCodec};
