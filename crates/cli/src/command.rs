@@ -1,50 +1,122 @@
-//! What each command does. Each prints its result on the standard output; everything else goes to the standard error.
+//! The commands: the grammar of the command line with the help that teaches it, and what each command does.
+//!
+//! A command is one file: its arguments, what it does, and how its result is printed on the standard output. Everything else that is said
+//! goes to the standard error.
 
 mod branch;
+mod changes;
+mod check;
+mod global;
 mod graph;
-mod history;
 mod load;
-mod maintenance;
+mod log;
+mod operation;
 mod pages;
 mod query;
-mod recovery;
+mod recover;
+mod recoveries;
+mod repair;
+mod schema;
+mod serve;
 mod server;
 mod session;
+mod values;
 
-use crate::arguments::{Arguments, Command, GraphCommand, SchemaCommand};
+use clap::{Parser, Subcommand};
+
 use crate::error::CliError;
 
+pub(crate) use global::Global;
 pub(crate) use session::{Outcome, Session};
 
-use session::read_text;
+/// A graph database whose history branches: the server, and a client for the terminal.
+#[derive(Debug, Parser)]
+#[command(
+    name = "omnigraph",
+    version,
+    propagate_version = true,
+    disable_help_subcommand = true,
+    after_help = "\
+Begin with:
+  omnigraph serve --root ./graphs
+  omnigraph graph create airline --schema airline.pg
+  omnigraph load airline --type Airport airports.csv --mode append
+  omnigraph query airline --text 'query n() { match { $a: Airport } return { count($a) } }'
+
+Exit codes: 0 done, 1 the request failed, 2 the command line is wrong; `check` has more."
+)]
+pub(crate) struct Arguments {
+    /// How to reach the server, and how to print.
+    #[command(flatten)]
+    pub(crate) global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a server
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(Box<omnigraph_server::ServeArgs>),
+    /// Make, list, show and delete graphs
+    #[command(subcommand)]
+    Graph(graph::GraphCommand),
+    /// Show the schema of a graph
+    #[command(subcommand)]
+    Schema(schema::SchemaCommand),
+    /// Make, list, show and delete branches
+    #[command(subcommand)]
+    Branch(branch::BranchCommand),
+    /// Load files into a graph, in one commit
+    #[command(after_help = load::EXAMPLES)]
+    Load(load::LoadArguments),
+    /// Run a query
+    #[command(after_help = query::EXAMPLES)]
+    Query(query::QueryArguments),
+    /// List the commits of a branch, newest first
+    #[command(after_help = log::EXAMPLES)]
+    Log(log::LogArguments),
+    /// Report what became of a write, above all of one whose answer was lost
+    #[command(after_help = operation::EXAMPLES)]
+    Operation(operation::OperationArguments),
+    /// List what became of interrupted writes of a branch, newest first
+    #[command(after_help = recoveries::EXAMPLES)]
+    Recoveries(recoveries::RecoveriesArguments),
+    /// Settle now what interrupted writes left on a branch
+    #[command(after_help = recover::EXAMPLES)]
+    Recover(recover::RecoverArguments),
+    /// Check a graph, and change nothing
+    #[command(after_help = check::EXAMPLES)]
+    Check(check::CheckArguments),
+    /// Show what blocks writes and needs a person; with --confirm, repair it
+    #[command(after_help = repair::EXAMPLES)]
+    Repair(repair::RepairArguments),
+    /// Show what the server is: version, limits, features
+    Server,
+}
 
 /// Runs a command.
 pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, CliError> {
     let Arguments { global, command } = arguments;
     let done = match command {
-        Command::Check(arguments) => return maintenance::check(&Session::open(&global).await?, &arguments).await,
-        Command::Repair(arguments) => return maintenance::repair(&Session::open(&global).await?, arguments).await,
-        Command::Serve(arguments) => server::serve(*arguments).await,
-        Command::Server => server::show(&Session::open(&global).await?).await,
-        Command::Graph(GraphCommand::Create(arguments)) => {
-            let schema = read_text(&arguments.schema)?;
-            graph::create(&Session::open(&global).await?, arguments, schema).await
-        }
-        Command::Graph(GraphCommand::List) => graph::list(&Session::open(&global).await?).await,
-        Command::Graph(GraphCommand::Delete(arguments)) => {
-            graph::delete(&Session::open(&global).await?, arguments).await
-        }
-        Command::Graph(GraphCommand::Show { name }) => graph::show(&Session::open(&global).await?, &name).await,
-        Command::Schema(SchemaCommand::Show { graph, branch }) => {
-            graph::schema(&Session::open(&global).await?, &graph, branch).await
-        }
+        Command::Check(arguments) => return check::run(&Session::open(&global).await?, &arguments).await,
+        Command::Repair(arguments) => return repair::run(&Session::open(&global).await?, arguments).await,
+        Command::Serve(arguments) => serve::run(*arguments).await,
+        Command::Server => server::run(&Session::open(&global).await?).await,
+        Command::Graph(command) => graph::run(&global, command).await,
+        Command::Schema(command) => schema::run(&Session::open(&global).await?, command).await,
         Command::Branch(command) => branch::run(&Session::open(&global).await?, command).await,
         Command::Load(arguments) => load::run(&global, &arguments).await,
         Command::Query(arguments) => query::run(&global, arguments).await,
-        Command::Log(arguments) => history::log(&Session::open(&global).await?, &arguments).await,
-        Command::Operation(arguments) => history::operation(&Session::open(&global).await?, &arguments).await,
-        Command::Recoveries(arguments) => recovery::list(&Session::open(&global).await?, &arguments).await,
-        Command::Recover(arguments) => recovery::recover(&Session::open(&global).await?, &arguments).await,
+        Command::Log(arguments) => log::run(&Session::open(&global).await?, &arguments).await,
+        Command::Operation(arguments) => operation::run(&Session::open(&global).await?, &arguments).await,
+        Command::Recoveries(arguments) => recoveries::run(&Session::open(&global).await?, &arguments).await,
+        Command::Recover(arguments) => recover::run(&Session::open(&global).await?, &arguments).await,
     };
     done.map(|()| Outcome::Done)
 }
+
+#[cfg(test)]
+mod tests;

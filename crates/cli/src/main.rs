@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 mod allocator;
-mod arguments;
 mod command;
 mod error;
 mod input;
@@ -13,8 +12,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use arguments::{Arguments, Command};
-use command::Outcome;
+use command::{Arguments, Command, Outcome};
 use error::CliError;
 
 /// Exit code of a request that failed.

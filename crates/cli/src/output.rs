@@ -15,6 +15,7 @@ use std::io::Write;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use clap::ValueEnum;
+use omnigraph_lang::date::format_datetime;
 use serde_json::{Map, Value};
 
 pub(crate) use error::OutputError;
@@ -134,6 +135,11 @@ fn plain(value: &Value) -> String {
         Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(" "),
         Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
     }
+}
+
+/// A moment as text.
+pub(crate) fn time(milliseconds: u64) -> String {
+    format_datetime(i64::try_from(milliseconds).unwrap_or(i64::MAX))
 }
 
 /// A count as people write it: `1,234,567`.

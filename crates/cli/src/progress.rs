@@ -4,9 +4,9 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::arguments;
 use crate::input::Meter;
 use crate::output::{count, rows};
 
@@ -17,6 +17,15 @@ const WITH_TOTAL: &str = "{msg}\n{bar:40} {bytes}/{total_bytes}  {binary_bytes_p
 /// Without.
 const WITHOUT_TOTAL: &str = "{msg}\n{spinner} {bytes}  {binary_bytes_per_sec}";
 
+/// Whether progress is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Show {
+    /// On a terminal
+    Auto,
+    /// Never
+    Never,
+}
+
 /// A progress display; hidden where the output is not a terminal.
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -25,8 +34,8 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// Begins a display of what `meter` counts; `bytes` is the size of all files, where it is known.
-    pub(crate) fn begin(shown: arguments::Progress, meter: &Arc<Meter>, bytes: Option<u64>) -> Self {
-        let visible = shown == arguments::Progress::Auto && std::io::stderr().is_terminal();
+    pub(crate) fn begin(shown: Show, meter: &Arc<Meter>, bytes: Option<u64>) -> Self {
+        let visible = shown == Show::Auto && std::io::stderr().is_terminal();
         let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(bytes, target);
         let template = if bytes.is_some() { WITH_TOTAL } else { WITHOUT_TOTAL };

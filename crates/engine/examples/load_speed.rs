@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use arrow::array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{Field, Schema, SchemaRef};
-use omnigraph_engine::{Caller, Durability, Engine, EngineOptions, Graph};
+use omnigraph_engine::{Caller, Durability, Engine, EngineOptions, Graph, NewRoot};
 use omnigraph_storage::{
     CommitOutcome, FileWriterOptions, ObjectPath, StagedChange, Store, StoreOptions, TransactionMark,
 };
@@ -37,6 +37,7 @@ async fn main() -> Result<(), Failed> {
         clock: Arc::new(SystemClock),
         durability: Durability::Os,
         spill_directory: None,
+        new_root: NewRoot::Anyway,
         store_hooks: Vec::new(),
     };
     let engine = Engine::open(root, options).await?;

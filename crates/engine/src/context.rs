@@ -5,10 +5,11 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use omnigraph_catalog::Graphs;
 use omnigraph_commit::FailPoints;
-use omnigraph_storage::{Durability, Store, StoreHook, StoreOptions};
+use omnigraph_storage::{Durability, NewRoot, RootClaim, RootProofs, Store, StoreHook, StoreOptions};
 use omnigraph_types::{Clock, Limits, OperationId};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -27,6 +28,8 @@ pub struct EngineOptions {
     pub durability: Durability,
     /// Where loads spill what does not fit their memory; the system's temporary folder if none.
     pub spill_directory: Option<PathBuf>,
+    /// Where a root may be made if there is none.
+    pub new_root: NewRoot,
     /// Called around every call to the store, in this order.
     pub store_hooks: Vec<Arc<dyn StoreHook>>,
 }
@@ -39,13 +42,14 @@ pub(crate) struct Context {
     schemas: SchemaCache,
     spill_directory: Option<PathBuf>,
     store: Store,
+    root: RootClaim,
     names: Graphs,
     failpoints: FailPoints,
     loads: Arc<Semaphore>,
 }
 
 impl Context {
-    /// Opens the root, creates it if it is missing, and proves that its store honours put-if-absent.
+    /// Opens the root, makes it where the options permit that, and proves that its store honours put-if-absent.
     pub(crate) async fn open(root: &str, options: EngineOptions) -> Result<Self> {
         let failpoints = FailPoints::from_environment(&fail_points())?;
         let store_options = StoreOptions {
@@ -55,12 +59,16 @@ impl Context {
             variables: HashMap::new(),
         };
         let store = Store::open(root, store_options).await?;
+        let age_max = Duration::from_millis(options.limits.root_proof_age_max_ms);
+        let proofs = RootProofs { clock: options.clock.clone(), age_max };
+        let root = store.claim_root(options.new_root, proofs).await?;
         store.prove_put_if_absent().await?;
         let limits = Arc::new(options.limits);
         let permits = usize::try_from(limits.loads_concurrent_max).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
         Ok(Self {
             names: Graphs::new(store.clone(), options.clock.clone(), limits.clone()),
             store,
+            root,
             failpoints,
             limits,
             clock: options.clock,
@@ -93,6 +101,11 @@ impl Context {
     /// The store of the root.
     pub(crate) fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// The root's id, and whether it was made when it was opened.
+    pub(crate) fn root(&self) -> RootClaim {
+        self.root
     }
 
     /// The names of graphs.

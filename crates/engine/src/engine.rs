@@ -1,6 +1,8 @@
 //! One root, opened: the door to everything a server does.
 
-use omnigraph_types::{Failure, GraphName, Limits};
+use omnigraph_storage::{RootOrigin, RootState};
+use omnigraph_types::{Failure, GraphName, Limits, RootId};
+use tokio::sync::watch;
 
 use crate::caller::Caller;
 use crate::context::{Context, EngineOptions};
@@ -16,7 +18,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Opens a root, creates it if it is missing, and proves that its store honours put-if-absent.
+    /// Opens a root, makes it where the options permit that, and proves that its store honours put-if-absent.
     pub async fn open(root: &str, options: EngineOptions) -> Result<Engine, Failure> {
         let context = Context::open(root, options).await.map_err(EngineError::failure)?;
         Ok(Self { graphs: OpenGraphs::new(context) })
@@ -30,6 +32,30 @@ impl Engine {
     /// The root.
     pub fn root(&self) -> &str {
         self.graphs.context().store().root()
+    }
+
+    /// The root's id, which it keeps for ever.
+    pub fn root_id(&self) -> RootId {
+        self.graphs.context().root().id
+    }
+
+    /// Whether the root was made when it was opened.
+    pub fn root_origin(&self) -> RootOrigin {
+        self.graphs.context().root().origin
+    }
+
+    /// Proves now that the root is the one that was opened, and returns what it found.
+    pub async fn prove_root(&self) -> RootState {
+        let store = self.graphs.context().store();
+        if let Err(error) = store.prove_root().await {
+            tracing::warn!(%error, "the root could not be proven");
+        }
+        *store.root_state().borrow()
+    }
+
+    /// Whether the root is the one that was opened, as far as is known, and every change of that.
+    pub fn root_state(&self) -> watch::Receiver<RootState> {
+        self.graphs.context().store().root_state()
     }
 
     /// One graph by name: `NotFound` if there is none.

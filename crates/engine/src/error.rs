@@ -12,7 +12,7 @@ use omnigraph_lang::LangError;
 use omnigraph_lang::clip;
 use omnigraph_query::QueryError;
 use omnigraph_storage::StorageError;
-use omnigraph_types::{BranchName, Effect, Failure, GraphName, Problem, ReadSetMember, Resource, Violation};
+use omnigraph_types::{BranchName, Effect, Failure, GraphName, Problem, ReadSetMember, Resource, Violation, os_phrase};
 use thiserror::Error;
 use tokio::task::JoinError;
 
@@ -202,9 +202,8 @@ impl EngineError {
             Self::Storage(error) => error.failure(),
             Self::Query(error) => error.failure(),
             Self::Refused(failure) => *failure,
-            Self::Spill { .. } => {
-                let message =
-                    "the server's disk for spilled data cannot be written or read: free space there, then resend";
+            Self::Spill { ref source, .. } => {
+                let message = describe_spill(source);
                 Failure::new(Problem::StorageUnavailable, message).with_source(self)
             }
             Self::Columns(_) | Self::Arrow { .. } | Self::Task(_) | Self::Defect(_) => {
@@ -307,6 +306,11 @@ pub(crate) fn list<T: AsRef<str>>(names: &[T]) -> String {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }
+}
+
+fn describe_spill(source: &io::Error) -> String {
+    let said = os_phrase(source);
+    format!("the server's disk for spilled data cannot be written or read ({said}): free space there, then resend")
 }
 
 /// Whether a failure says that the graph it was asked of does not exist (any more).

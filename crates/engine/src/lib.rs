@@ -30,7 +30,7 @@ pub use graph::Graph;
 pub use load::{Load, TypeStream};
 pub use omnigraph_catalog::STORAGE_FORMAT;
 pub use omnigraph_commit::SettleReport;
-pub use omnigraph_storage::{Durability, StoreHook};
+pub use omnigraph_storage::{Durability, NewRoot, RootFault, RootOrigin, RootState, StoreHook};
 pub use open_graphs::{GraphHandle, OpenGraphs};
 pub use operations::{
     BranchSettled, CheckGraph, CheckStream, GetBranch, GetCommit, GetGraph, GetOperation, GetSchema, GraphCreated,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omnigraph_call::CallLayer;
-use omnigraph_engine::{Engine, EngineOptions};
+use omnigraph_engine::{Engine, EngineOptions, NewRoot};
 use omnigraph_types::{Failure, SystemClock, quiet_contained_panics};
 use thiserror::Error;
 use tokio::net::TcpListener;
@@ -87,6 +87,7 @@ impl BoundServer {
             clock: Arc::new(SystemClock),
             durability: config.durability,
             spill_directory: config.spill_directory,
+            new_root: NewRoot::IfEmpty,
             store_hooks: Vec::new(),
         };
         let opened = Engine::open(&config.root, options).await;

@@ -12,6 +12,7 @@ use crate::bounded::{TooLarge, TooShort};
 use crate::causes::causes;
 use crate::error::{Certainty, Source, StorageError};
 use crate::hooked::HookFault;
+use crate::marker::RootFault;
 use crate::root::StoreKind;
 
 /// What object_store calls the store that Lance makes of a file in memory. No root is one.
@@ -134,6 +135,14 @@ pub(crate) fn may_land(error: &object_store::Error, place: StoreKind) -> bool {
 
 /// The error of an object store call.
 pub(crate) fn object_error(action: &'static str, object: impl ToString, error: object_store::Error) -> StorageError {
+    if RootFault::of(&error).is_some() {
+        return StorageError::Store {
+            action,
+            object: object.to_string(),
+            certainty: Certainty::NotApplied,
+            source: Box::new(error),
+        };
+    }
     let certainty = match HookFault::of(&error) {
         Some(HookFault::Refused) => Certainty::NotApplied,
         Some(HookFault::ReplyLost | HookFault::Late | HookFault::Torn) | None => Certainty::Unknown,

@@ -58,7 +58,11 @@ impl Store {
         let folder = self.location(&pin.tree.folder());
         self.exact().forget(&folder, pin.version.0);
         match self.exact().size(&folder, pin.version.0, self.objects()).await {
-            Err(ObjectStoreError::NotFound { .. }) => Err(StorageError::TableNotFound { pin: pin.clone() }),
+            Err(ObjectStoreError::NotFound { .. }) => {
+                // A root that is gone has no versions either.
+                self.prove_root().await?;
+                Err(StorageError::TableNotFound { pin: pin.clone() })
+            }
             Ok(0) => Err(corrupt(pin, "a manifest", "the manifest is empty")),
             Ok(_) if matches!(error, StorageError::TableNotFound { .. }) => {
                 Err(corrupt(pin, "the manifest of this version", "Lance finds no such version in it"))
@@ -269,6 +273,17 @@ impl Store {
         self.commit_exact(&base, &change).await
     }
 
+    /// An own version that has its place, once every sync is done. Lance too reads it back after an error, and calls it a success.
+    async fn believed(&self, table: Table) -> Result<CommitOutcome, StorageError> {
+        match self.guard().settle().await {
+            Ok(()) => Ok(CommitOutcome::Committed(table)),
+            Err(unsynced) => {
+                let Pin { tree, version } = table.pin();
+                Err(StorageError::CommitUnknown { tree, version, source: Box::new(unsynced) })
+            }
+        }
+    }
+
     async fn commit(
         &self,
         builder: CommitBuilder<'_>,
@@ -281,7 +296,7 @@ impl Store {
             Ok(dataset) => {
                 let landed = TableVersion(dataset.manifest().version);
                 if landed == at.version {
-                    return Ok(CommitOutcome::Committed(Table::new(dataset, at)));
+                    return self.believed(Table::new(dataset, at)).await;
                 }
                 return Err(StorageError::InexactCommit { tree: at.tree, expected: at.version, landed });
             }
@@ -289,7 +304,7 @@ impl Store {
         };
         // The slot decides, whatever the error says.
         match self.transaction_at(&at.tree, at.version).await {
-            Ok(Some(found)) if found.uuid == uuid => Ok(CommitOutcome::Committed(self.open_table(&at).await?)),
+            Ok(Some(found)) if found.uuid == uuid => self.believed(self.open_table(&at).await?).await,
             Ok(Some(by)) => Ok(CommitOutcome::Occupied { by }),
             Ok(None) if !is_status_unknown(&error) => Err(lance_error(ACTION, &at, error)),
             Ok(None) | Err(_) => {

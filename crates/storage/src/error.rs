@@ -8,6 +8,8 @@ use omnigraph_types::{Failure, Problem, TableVersion};
 use thiserror::Error;
 
 use crate::bounded::OBJECT_BYTES_MAX;
+use crate::causes::phrase;
+use crate::marker::RootFault;
 use crate::{Pin, TreeRef};
 
 /// The cause, kept for the log.
@@ -55,6 +57,12 @@ pub enum StorageError {
         root: String,
         /// The cause.
         source: Source,
+    },
+    /// No root was made here, and something else is stored.
+    #[error("{root:?} is no root, and not empty")]
+    RootNotEmpty {
+        /// The root as it was resolved.
+        root: String,
     },
     /// The store does not permit this process to read and write below the root.
     #[error("the store of the root cannot be used: {reason}")]
@@ -154,6 +162,7 @@ impl StorageError {
             Self::CommitUnknown { .. } | Self::InexactCommit { .. } => Certainty::Unknown,
             Self::UnsupportedScheme { .. }
             | Self::InvalidRoot { .. }
+            | Self::RootNotEmpty { .. }
             | Self::StoreUnusable { .. }
             | Self::PutIfAbsentIgnored { .. }
             | Self::TableNotFound { .. }
@@ -171,9 +180,18 @@ impl StorageError {
                 Problem::Unimplemented { feature: format!("roots of scheme {scheme}") },
                 format!("roots of scheme {scheme:?} are not served: use a local path, file://, s3:// or az://"),
             ),
-            Self::InvalidRoot { .. } => (
+            Self::InvalidRoot { source, .. } => (
                 Problem::StorageUnavailable,
-                "the root cannot be opened: name a folder that this process may write, s3://bucket/prefix or az://container/prefix".to_owned(),
+                format!(
+                    "the root cannot be opened{}: name a folder that this process may write, s3://bucket/prefix or az://container/prefix",
+                    said(source.as_ref())
+                ),
+            ),
+            Self::RootNotEmpty { .. } => (
+                Problem::InvalidRequest { field: "root".to_owned() },
+                "no root was made at this place, and something else is stored there: check the root's name, name an empty folder, or say \
+                 that a root is to be made there"
+                    .to_owned(),
             ),
             Self::StoreUnusable { reason, .. } => {
                 (Problem::StorageUnavailable, format!("the store of the root cannot be used: {reason}"))
@@ -186,9 +204,16 @@ impl StorageError {
                 Problem::Corrupt { object: "table".to_owned(), expected: format!("version {}", pin.version) },
                 format!("version {} of a table is not in the store: {FIND_IT}", pin.version),
             ),
-            Self::Store { action, .. } => (Problem::StorageUnavailable, format!("the store failed: {action}")),
-            Self::CommitUnknown { .. } => {
-                (Problem::StorageUnavailable, "the outcome of a commit could not be read from the store".to_owned())
+            Self::Store { action, source, .. } => {
+                let message = match RootFault::of(source.as_ref()) {
+                    Some(fault) => fault.advice().to_owned(),
+                    None => format!("the store failed: {action}{}", said(source.as_ref())),
+                };
+                (Problem::StorageUnavailable, message)
+            }
+            Self::CommitUnknown { source, .. } => {
+                let message = format!("the outcome of a commit could not be read from the store{}", said(source.as_ref()));
+                (Problem::StorageUnavailable, message)
             }
             Self::InexactCommit { expected, landed, .. } => (
                 Problem::InvariantViolation { object: "table".to_owned(), expected: format!("version {expected}") },
@@ -218,4 +243,9 @@ impl StorageError {
         };
         Failure::new(problem, message).with_source(self)
     }
+}
+
+/// What the operating system or the store said, as the rest of a message.
+fn said(source: &(dyn StdError + 'static)) -> String {
+    phrase(source).map_or_else(String::new, |phrase| format!(" ({phrase})"))
 }

@@ -67,6 +67,25 @@ pub enum AfterVerdict {
     LoseReply,
 }
 
+/// What is synced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SyncOf {
+    /// The content of a file.
+    File,
+    /// The entries of a folder.
+    Folder,
+}
+
+/// A hook's decision before a sync.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum SyncVerdict {
+    /// Sync.
+    Proceed,
+    /// Do not sync; the system reports an input or output error.
+    Fail,
+}
+
 /// Sees every call to the store. `path` is relative to the root, or absolute for an object outside of it.
 #[async_trait]
 pub trait StoreHook: Debug + Send + Sync {
@@ -78,4 +97,9 @@ pub trait StoreHook: Debug + Send + Sync {
 
     /// Called with the store's reply; may wait.
     async fn after(&self, call: StoreCall, path: &str, reply: StoreReply) -> AfterVerdict;
+
+    /// Called before a file or a folder of a local root is synced, on a thread that may block. A file's path is the one that it gets.
+    fn sync(&self, _of: SyncOf, _path: &str) -> SyncVerdict {
+        SyncVerdict::Proceed
+    }
 }

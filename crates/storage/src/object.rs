@@ -8,6 +8,7 @@ use ulid::Ulid;
 use crate::blame::{may_land, object_error};
 use crate::bounded::{OBJECT_BYTES_MAX, TooLarge};
 use crate::hooked::HookFault;
+use crate::marker::{PROBES, RootFault};
 use crate::remote::unusable;
 use crate::root::StoreKind;
 use crate::{Certainty, Misplaced, ObjectPath, StorageError, Store};
@@ -50,7 +51,7 @@ impl Store {
     /// # Errors
     /// `PutIfAbsentIgnored` if it is accepted; `StoreUnusable` with the way out if the store cannot be used at all; any failure of the store.
     pub async fn prove_put_if_absent(&self) -> Result<(), StorageError> {
-        let probe = ObjectPath::new("__probe").child(Ulid::new());
+        let probe = ObjectPath::new(PROBES).child(Ulid::new());
         let first = Bytes::from_static(b"first");
         let ignored = || StorageError::PutIfAbsentIgnored { object: probe.to_string() };
         let created = self.put_if_absent(&probe, first.clone()).await;
@@ -75,7 +76,7 @@ impl Store {
         let result = self.objects().put_opts(&location, bytes.clone().into(), PutMode::Create.into()).await;
         let Err(error) = result else { return Ok(PutOutcome::Created) };
         let fault = HookFault::of(&error);
-        if fault == Some(HookFault::Refused) {
+        if fault == Some(HookFault::Refused) || RootFault::of(&error).is_some() {
             return Err(object_error("put an object if absent", path, error));
         }
         // The store client's own retry may have met its first success, and any other reply may have been lost: read the object before believing the error.
@@ -88,9 +89,11 @@ impl Store {
         };
         match self.get(path).await {
             Ok(Some(found)) if found.bytes == bytes => {
-                // A local write that failed by itself may have left the object unsynced.
-                let synced = occupied || fault == Some(HookFault::ReplyLost) || self.kind() != StoreKind::Local;
-                if synced { Ok(PutOutcome::Created) } else { Err(failed(Certainty::Unknown, error)) }
+                // The put, or an earlier one of the same bytes, may have failed at its sync.
+                match self.guard().settle().await {
+                    Ok(()) => Ok(PutOutcome::Created),
+                    Err(unsynced) => Err(failed(Certainty::Unknown, unsynced)),
+                }
             }
             Ok(Some(_)) | Err(StorageError::Misplaced { .. }) => Ok(PutOutcome::AlreadyExists),
             Ok(None) if occupied => Ok(PutOutcome::AlreadyExists),
@@ -160,6 +163,10 @@ impl Store {
         let files = listed.objects.iter().map(|meta| &meta.location);
         let mut names: Vec<String> =
             files.chain(&listed.common_prefixes).filter_map(|place| place.filename().map(str::to_owned)).collect();
+        if names.is_empty() {
+            // A root that is gone has no children either.
+            self.prove_root().await?;
+        }
         names.sort();
         names.dedup();
         Ok(names)

@@ -12,15 +12,17 @@ use lance::dataset::builder::DatasetBuilder;
 use lance::session::Session;
 use lance_io::object_store::{ObjectStoreParams, ObjectStoreRegistry};
 use object_store::ObjectStore;
-use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 
 use crate::bounded::BoundedStore;
 use crate::error::Source;
 use crate::exact::ExactCommits;
+use crate::folder::FolderStore;
+use crate::guard::{GuardedStore, RootGuard};
 use crate::hooked::{HookedStore, OurStore};
 use crate::remote::{OneClient, client, reason};
 use crate::root::{RemoteRoot, Root, StoreKind};
+use crate::syncs::{Syncing, Syncs};
 use crate::{ObjectPath, StorageError, StoreHook, TreeRef};
 
 /// What an acknowledged write survives in a folder. Stores that are reached by requests keep what they have acknowledged.
@@ -70,6 +72,8 @@ struct Inner {
     root_path: Path,
     root_uri: String,
     objects: Arc<dyn ObjectStore>,
+    objects_past_hooks: Arc<dyn ObjectStore>,
+    guard: Arc<RootGuard>,
     session: Arc<Session>,
     params: ObjectStoreParams,
     exact: Arc<ExactCommits>,
@@ -82,22 +86,31 @@ struct Opened {
     root_path: Path,
     root_uri: String,
     objects: Arc<dyn ObjectStore>,
+    guard: Arc<RootGuard>,
 }
 
 impl Opened {
-    async fn folder(root: &str, folder: PathBuf, durability: Durability) -> Result<Self, StorageError> {
+    async fn folder(root: &str, folder: PathBuf, options: &StoreOptions) -> Result<Self, StorageError> {
+        let durability = options.durability;
         let invalid = |source: Source| StorageError::InvalidRoot { root: root.to_owned(), source };
         let absolute = tokio::task::spawn_blocking(move || make_folder(&folder, durability))
             .await
             .map_err(|error| invalid(error.into()))?
             .map_err(|error| invalid(error.into()))?;
         let text = absolute.to_str().ok_or_else(|| invalid("the path is no UTF-8 text".into()))?.to_owned();
+        let syncing = match durability {
+            Durability::Full => Syncing::On,
+            Durability::Os => Syncing::Off,
+        };
+        let syncs = Arc::new(Syncs::new(absolute.clone(), syncing, options.hooks.clone()));
+        let guard = Arc::new(RootGuard::new(Some(Arc::clone(&syncs))));
         Ok(Self {
             kind: StoreKind::Local,
             root_path: Path::from_absolute_path(&absolute).map_err(|error| invalid(error.into()))?,
             root_uri: format!("file-object-store://{}", percent_encoded(&text)),
             root: text,
-            objects: Arc::new(LocalFileSystem::new().with_fsync(durability == Durability::Full)),
+            objects: FolderStore::new(Arc::clone(&guard), syncs),
+            guard,
         })
     }
 
@@ -116,7 +129,7 @@ impl Opened {
             Some((scheme, rest)) => format!("{scheme}://{}", percent_encoded(rest)),
             None => text.clone(),
         };
-        Ok(Self { kind, root: text, root_path: place.prefix, root_uri, objects })
+        Ok(Self { kind, root: text, root_path: place.prefix, root_uri, objects, guard: Arc::new(RootGuard::new(None)) })
     }
 }
 
@@ -131,18 +144,18 @@ fn scheme(kind: StoreKind) -> &'static str {
 
 impl Store {
     /// Opens a root: a path or `file://`, whose folder is made, or `s3://bucket/prefix` or `az://container/prefix`, whose bucket or container must exist.
-    /// Nothing is asked of a store that is not local; `prove_put_if_absent` does that.
+    /// Nothing is asked of a store that is not local; `claim_root` and `prove_put_if_absent` do that.
     ///
     /// # Errors
     /// `UnsupportedScheme` and `InvalidRoot`.
     pub async fn open(root: &str, options: StoreOptions) -> Result<Store, StorageError> {
         let opened = match Root::parse(root)? {
-            Root::Folder(folder) => Opened::folder(root, folder, options.durability).await?,
+            Root::Folder(folder) => Opened::folder(root, folder, &options).await?,
             Root::Remote(place) => Opened::remote(root, place, &options.variables)?,
         };
-        let Opened { kind, root, root_path, root_uri, objects } = opened;
-        let objects = BoundedStore::around(objects);
-        let objects = HookedStore::around(objects, options.hooks, root_path.clone());
+        let Opened { kind, root, root_path, root_uri, objects, guard } = opened;
+        let objects_past_hooks = GuardedStore::around(BoundedStore::around(objects), Arc::clone(&guard));
+        let objects = HookedStore::around(Arc::clone(&objects_past_hooks), options.hooks, root_path.clone());
         let registry = ObjectStoreRegistry::default();
         if kind != StoreKind::Local {
             registry.insert(scheme(kind), Arc::new(OneClient(Arc::clone(&objects))));
@@ -159,6 +172,8 @@ impl Store {
                 ..Default::default()
             },
             objects,
+            objects_past_hooks,
+            guard,
             exact: Arc::new(ExactCommits::of(kind)),
         };
         Ok(Store { inner: Arc::new(inner) })
@@ -188,6 +203,19 @@ impl Store {
 
     pub(crate) fn objects(&self) -> &dyn ObjectStore {
         self.inner.objects.as_ref()
+    }
+
+    /// The same store, whose calls no hook sees: for calls that are no part of a request.
+    pub(crate) fn objects_past_hooks(&self) -> &dyn ObjectStore {
+        self.inner.objects_past_hooks.as_ref()
+    }
+
+    pub(crate) fn guard(&self) -> &RootGuard {
+        &self.inner.guard
+    }
+
+    pub(crate) fn root_path(&self) -> &Path {
+        &self.inner.root_path
     }
 
     pub(crate) fn session(&self) -> Arc<Session> {
@@ -238,14 +266,16 @@ impl Store {
     }
 }
 
-/// Makes a folder and resolves links, so that every process names it alike.
-fn make_folder(folder: &PathBuf, durability: Durability) -> std::io::Result<PathBuf> {
+/// Makes a folder and resolves links, so that every process names it alike. The entries of all folders that it makes are synced.
+fn make_folder(folder: &std::path::Path, durability: Durability) -> std::io::Result<PathBuf> {
+    let made = folder.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.exists()).count();
     std::fs::create_dir_all(folder)?;
     let absolute = folder.canonicalize()?;
-    if durability == Durability::Full
-        && let Some(parent) = absolute.parent()
-    {
-        std::fs::File::open(parent)?.sync_all()?;
+    if durability == Durability::Full {
+        // The entry of the folder itself is synced in any case: it may have been made a moment ago, by a process that was killed.
+        for parent in absolute.ancestors().skip(1).take(made.max(1)) {
+            std::fs::File::open(parent)?.sync_all()?;
+        }
     }
     Ok(absolute)
 }

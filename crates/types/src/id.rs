@@ -50,6 +50,8 @@ macro_rules! ulid_id {
 }
 
 ulid_id! {
+    /// One root: minted when the root is made, and kept in its marker.
+    RootId,
     /// One graph; never reused, also when a graph of the same name is created again.
     GraphId,
     /// One branch; its name is only a name.

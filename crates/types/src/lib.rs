@@ -14,6 +14,7 @@ mod load;
 mod name;
 mod named;
 mod operation;
+mod os_error;
 mod page;
 mod panics;
 mod problem;
@@ -38,13 +39,14 @@ pub use detail::{
 pub use failure::Failure;
 pub use graph::{CreateGraph, DeleteGraph, GraphInfo, GraphReceipt};
 pub use id::{
-    AttemptId, BranchId, CommitId, GraphId, GraphVersion, LoadId, OperationId, PropertyId, TableId, TableVersion,
-    TreeId,
+    AttemptId, BranchId, CommitId, GraphId, GraphVersion, LoadId, OperationId, PropertyId, RootId, TableId,
+    TableVersion, TreeId,
 };
 pub use limits::{LimitEntry, LimitUnit, Limits};
 pub use load::{Capture, LoadMode, LoadRequest, LoadedRows, TypeLoad, TypeLoadAnswer};
 pub use name::{BranchName, GraphName, NameError, WriterName};
 pub use operation::{Operation, OperationState};
+pub use os_error::os_phrase;
 pub use page::{Page, PageRequest};
 pub use panics::{Contained, contain, contain_async, quiet_contained_panics};
 pub use problem::Problem;

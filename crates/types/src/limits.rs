@@ -113,6 +113,8 @@ limits! {
     commit_rounds_max = 64 Count,
     /// Age of the proof that a version is the newest after which a writer proves it again, or gives up.
     proof_age_max_ms = 3_600_000 Milliseconds,
+    /// Age of the proof that the root is still the one that was opened, after which it is proven again before the next write.
+    root_proof_age_max_ms = 3_000 Milliseconds,
     /// How far ahead of the server's clock an operation id may be.
     operation_id_ahead_ms = 86_400_000 Milliseconds,
     /// How far behind the server's clock an unknown operation id may be.

@@ -1,14 +1,109 @@
 //! `branch create`, `branch list`, `branch show` and `branch delete`.
 
-use omnigraph_client::{BranchInfo, Client, ClientError, CreateBranch, DeleteBranch, WriteMode};
-use omnigraph_types::{BranchName, GraphName};
+use clap::{Args, Subcommand};
+use omnigraph_client::{BranchInfo, Client, ClientError, CreateBranch, DeleteBranch, ReadAt, WriteMode};
+use omnigraph_types::{BranchName, CommitId, GraphName, OperationId};
 use serde_json::{Value, json};
 
-use super::graph::time;
+use super::values::{Moment, parse_id, parse_moment};
 use super::{Session, pages};
-use crate::arguments::{BranchCommand, CreateBranchArguments, DeleteBranchArguments};
 use crate::error::{Change, CliError};
-use crate::output::{print_list, print_record};
+use crate::output::{print_list, print_record, time};
+
+/// `branch ...`
+#[derive(Debug, Subcommand)]
+pub(crate) enum BranchCommand {
+    /// Make a branch from another one's head, a commit, or a moment
+    #[command(after_help = "\
+Examples:
+  omnigraph branch create airline trial
+  omnigraph branch create airline trial/prices --from trial
+  omnigraph branch create airline before --from-commit 01JZ8Q6Y3V5B7N9D1F3H5K7M9P
+  omnigraph branch create airline may --from main --at-time 2026-05-01T12:00:00Z
+
+No rows are copied, so a branch of a large graph is made as fast as one of a small graph.
+What is written to one branch is not seen on another:
+  omnigraph load airline --branch trial --type Airport more.csv --mode append
+  omnigraph query airline --branch trial -f airline.gq")]
+    Create(CreateBranchArguments),
+    /// List the branches of a graph
+    #[command(after_help = "\
+Examples:
+  omnigraph branch list airline
+  omnigraph branch list airline --output json")]
+    List {
+        /// The graph
+        graph: GraphName,
+    },
+    /// Show one branch
+    #[command(after_help = "\
+Example:
+  omnigraph branch show airline trial")]
+    Show {
+        /// The graph
+        graph: GraphName,
+        /// The branch
+        name: BranchName,
+    },
+    /// Delete a branch
+    #[command(after_help = "\
+Examples:
+  omnigraph branch delete airline trial
+  omnigraph branch delete airline trial --expected-head 01JZ8Q6Y3V5B7N9D1F3H5K7M9P
+
+Branches made from it stay as they are. `main` cannot be deleted.")]
+    Delete(DeleteBranchArguments),
+}
+
+/// `branch create`
+#[derive(Debug, Args)]
+pub(crate) struct CreateBranchArguments {
+    /// The graph
+    graph: GraphName,
+    /// The new branch's name: any text without control characters, such as trial/prices
+    name: BranchName,
+    /// Begin at the head of this branch
+    #[arg(long, value_name = "BRANCH", default_value = "main", conflicts_with = "from_commit")]
+    from: BranchName,
+    /// Begin at this commit, on whichever branch it was made
+    #[arg(long, value_name = "COMMIT", value_parser = parse_id::<CommitId>)]
+    from_commit: Option<CommitId>,
+    /// Begin at the branch of --from as it was at a moment, such as 2026-05-01T12:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = parse_moment, conflicts_with = "from_commit")]
+    at_time: Option<Moment>,
+    /// Idempotency key, to send a request again whose answer was lost
+    #[arg(long, value_name = "ULID", value_parser = parse_id::<OperationId>)]
+    operation_id: Option<OperationId>,
+    /// Make it only if the head of what it begins at is still this commit
+    #[arg(long, value_name = "COMMIT", value_parser = parse_id::<CommitId>)]
+    expected_head: Option<CommitId>,
+}
+
+impl CreateBranchArguments {
+    /// Where the branch begins.
+    fn source(&self) -> ReadAt {
+        match (self.from_commit, self.at_time) {
+            (Some(commit), _) => ReadAt::Commit(commit),
+            (None, Some(moment)) => ReadAt::BranchAtTime { branch: self.from.clone(), time_ms: moment.0 },
+            (None, None) => ReadAt::Branch(self.from.clone()),
+        }
+    }
+}
+
+/// `branch delete`
+#[derive(Debug, Args)]
+pub(crate) struct DeleteBranchArguments {
+    /// The graph
+    graph: GraphName,
+    /// The branch
+    name: BranchName,
+    /// Idempotency key, to send a request again whose answer was lost
+    #[arg(long, value_name = "ULID", value_parser = parse_id::<OperationId>)]
+    operation_id: Option<OperationId>,
+    /// Delete it only if its head is still this commit
+    #[arg(long, value_name = "COMMIT", value_parser = parse_id::<CommitId>)]
+    expected_head: Option<CommitId>,
+}
 
 /// Runs one of the commands.
 pub(crate) async fn run(session: &Session, command: BranchCommand) -> Result<(), CliError> {
@@ -84,4 +179,39 @@ fn fields(branch: &BranchInfo) -> Vec<(&'static str, Value)> {
         ("source_commit", json!(branch.source_commit.map(|commit| commit.to_string()))),
         ("schema", json!(branch.schema_hash)),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        create: CreateBranchArguments,
+    }
+
+    fn parse(line: &str) -> Result<CreateBranchArguments, clap::Error> {
+        Line::try_parse_from(line.split_whitespace()).map(|line| line.create)
+    }
+
+    #[test]
+    fn branch_begins_at_a_head_a_commit_or_a_moment() {
+        let source = |options: &str| parse(&format!("create g trial/a {options}")).unwrap().source();
+        let trial = || "trial".parse::<BranchName>().unwrap();
+        assert_eq!(source(""), ReadAt::Branch(BranchName::Main));
+        assert_eq!(source("--from trial"), ReadAt::Branch(trial()));
+        let id = "01JZ8Q6Y3V5B7N9D1F3H5K7M9P";
+        assert_eq!(source(&format!("--from-commit {id}")), ReadAt::Commit(id.parse().unwrap()));
+        let at = |branch| ReadAt::BranchAtTime { branch, time_ms: 1_001 };
+        assert_eq!(source("--at-time 1970-01-01T00:00:01.001Z"), at(BranchName::Main));
+        assert_eq!(source("--from trial --at-time 1970-01-01T00:00:01.001Z"), at(trial()));
+        for options in ["--from trial", "--at-time 2026-05-01T12:00:00Z"] {
+            let line = format!("create g a --from-commit {id} {options}");
+            assert_eq!(parse(&line).unwrap_err().kind(), ErrorKind::ArgumentConflict, "{line}");
+        }
+    }
 }

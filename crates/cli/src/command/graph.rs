@@ -1,17 +1,88 @@
-//! `graph create`, `graph list`, `graph show` and `schema show`.
+//! `graph create`, `graph list`, `graph show` and `graph delete`.
 
-use omnigraph_client::{Client, ClientError, CreateGraph, DeleteGraph, GraphInfo, ReadAt, WriteMode};
-use omnigraph_lang::date::format_datetime;
-use omnigraph_types::{BranchName, GraphName};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use omnigraph_client::{Client, ClientError, CreateGraph, DeleteGraph, GraphInfo, WriteMode};
+use omnigraph_types::{GraphName, OperationId};
 use serde_json::{Value, json};
 
-use super::{Session, pages};
-use crate::arguments::{CreateArguments, DeleteGraphArguments};
+use super::session::read_text;
+use super::values::parse_id;
+use super::{Global, Session, pages};
 use crate::error::{Change, CliError};
-use crate::output::{Output, print_list, print_record};
+use crate::output::{print_list, print_record, time};
+
+/// `graph ...`
+#[derive(Debug, Subcommand)]
+pub(crate) enum GraphCommand {
+    /// Make a graph with a schema
+    #[command(after_help = "\
+Example:
+  omnigraph graph create airline --schema airline.pg
+
+A schema declares node and edge types:
+  node Airport { iata: String @key  name: String? }
+  edge Route: Airport -> Airport { count: I64  @key(src, dst) }")]
+    Create(CreateArguments),
+    /// List the graphs of the server
+    List,
+    /// Show one graph
+    Show {
+        /// Its name
+        name: GraphName,
+    },
+    /// Delete a graph with all of its branches and commits
+    #[command(after_help = "\
+Example:
+  omnigraph graph delete airline --confirm airline
+
+Its name is free afterwards. Nothing brings the graph back.")]
+    Delete(DeleteGraphArguments),
+}
+
+/// `graph delete`
+#[derive(Debug, Args)]
+pub(crate) struct DeleteGraphArguments {
+    /// Its name
+    name: GraphName,
+    /// Its name once more
+    #[arg(long, value_name = "NAME")]
+    confirm: GraphName,
+    /// Idempotency key, to send a request again whose answer was lost
+    #[arg(long, value_name = "ULID", value_parser = parse_id::<OperationId>)]
+    operation_id: Option<OperationId>,
+}
+
+/// `graph create`
+#[derive(Debug, Args)]
+pub(crate) struct CreateArguments {
+    /// Its name: a-z, 0-9, '_' and '-'
+    name: GraphName,
+    /// The schema's file; '-' is the standard input
+    #[arg(long, value_name = "FILE")]
+    schema: PathBuf,
+    /// Idempotency key, to send a request again whose answer was lost
+    #[arg(long, value_name = "ULID", value_parser = parse_id::<OperationId>)]
+    operation_id: Option<OperationId>,
+}
+
+/// Runs one of the commands.
+pub(crate) async fn run(global: &Global, command: GraphCommand) -> Result<(), CliError> {
+    match command {
+        GraphCommand::Create(arguments) => {
+            // A file that cannot be read is reported before a server is looked for.
+            let schema = read_text(&arguments.schema)?;
+            create(&Session::open(global).await?, arguments, schema).await
+        }
+        GraphCommand::List => list(&Session::open(global).await?).await,
+        GraphCommand::Show { name } => show(&Session::open(global).await?, &name).await,
+        GraphCommand::Delete(arguments) => delete(&Session::open(global).await?, arguments).await,
+    }
+}
 
 /// Creates a graph.
-pub(crate) async fn create(session: &Session, arguments: CreateArguments, schema: String) -> Result<(), CliError> {
+async fn create(session: &Session, arguments: CreateArguments, schema: String) -> Result<(), CliError> {
     let operation_id = arguments.operation_id.unwrap_or_else(Client::mint_operation_id);
     let text = schema.clone();
     let create = CreateGraph {
@@ -30,7 +101,7 @@ pub(crate) async fn create(session: &Session, arguments: CreateArguments, schema
 }
 
 /// Lists all graphs.
-pub(crate) async fn list(session: &Session) -> Result<(), CliError> {
+async fn list(session: &Session) -> Result<(), CliError> {
     let graphs = pages::all(async |page| session.client.list_graphs(page).await).await?;
     let row = |graph: &GraphInfo| vec![json!(graph.name), json!(graph.head.to_string()), json!(time(graph.created_ms))];
     let rows: Vec<Vec<Value>> = graphs.iter().map(row).collect();
@@ -38,7 +109,7 @@ pub(crate) async fn list(session: &Session) -> Result<(), CliError> {
 }
 
 /// Deletes a graph.
-pub(crate) async fn delete(session: &Session, arguments: DeleteGraphArguments) -> Result<(), CliError> {
+async fn delete(session: &Session, arguments: DeleteGraphArguments) -> Result<(), CliError> {
     let DeleteGraphArguments { name, confirm, operation_id } = arguments;
     if confirm != name {
         return Err(CliError::usage(format!(
@@ -54,27 +125,9 @@ pub(crate) async fn delete(session: &Session, arguments: DeleteGraphArguments) -
 }
 
 /// Shows one graph.
-pub(crate) async fn show(session: &Session, name: &GraphName) -> Result<(), CliError> {
+async fn show(session: &Session, name: &GraphName) -> Result<(), CliError> {
     let info = session.client.get_graph(name).await?;
     session.print(|out| print_record(session.output, &fields(&info), out))
-}
-
-/// Shows the schema of a branch.
-pub(crate) async fn schema(session: &Session, graph: &GraphName, branch: BranchName) -> Result<(), CliError> {
-    let schema = session.client.get_schema(graph, &ReadAt::Branch(branch)).await?;
-    session.print(|out| match session.output {
-        Output::Table => Ok(writeln!(out, "{}", schema.source.trim_end())?),
-        Output::Json | Output::Csv => {
-            let contract: Value = serde_json::from_str(&schema.contract_json).unwrap_or(Value::Null);
-            let fields = [
-                ("commit", json!(schema.commit.id.to_string())),
-                ("hash", json!(schema.hash)),
-                ("source", json!(schema.source)),
-                ("contract", contract),
-            ];
-            print_record(session.output, &fields, out)
-        }
-    })
 }
 
 fn fields(graph: &GraphInfo) -> [(&'static str, Value); 6] {
@@ -86,9 +139,4 @@ fn fields(graph: &GraphInfo) -> [(&'static str, Value); 6] {
         ("schema", json!(graph.schema_hash)),
         ("storage_format", json!(graph.storage_format)),
     ]
-}
-
-/// A moment as text.
-pub(crate) fn time(milliseconds: u64) -> String {
-    format_datetime(i64::try_from(milliseconds).unwrap_or(i64::MAX))
 }

@@ -3,34 +3,120 @@
 //! A thread reads, a task sends, and at most a few batches are between them. A load whose failure says that the same request may be sent
 //! again is sent again from the start of its files, under the same operation id; one that reads the standard input cannot be.
 
+mod choices;
 mod ndjson;
 mod transfer;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clap::Args;
 use omnigraph_client::{
     Capture, Client, ClientError, Compression, LoadOptions, LoadTarget, OnConflict, Timeout, WriteMode, WriteOutcome,
     WriteReceipt,
 };
-use omnigraph_types::{Effect, Failure, Problem, Retry};
+use omnigraph_types::{BranchName, CommitId, Effect, Failure, GraphName, OperationId, Problem, Retry};
 use serde_json::json;
 
-use super::Session;
-use super::history::changes;
-use crate::arguments::{Conflict, Global, LoadArguments};
+use super::changes::changes;
+use super::values::parse_id;
+use super::{Global, Session};
 use crate::error::{CliError, FailedLoad, Write};
-use crate::input::{self, ColumnChoice, Format, Meter, Place, ReadOptions, TypeColumns, bytes_of, is_standard_input};
+use crate::input::{
+    self, ColumnChoice, Format, Meter, Place, ReadOptions, Rename, TypeColumns, bytes_of, is_standard_input,
+};
 use crate::output::print_record;
-use crate::progress::Progress;
+use crate::progress::{Progress, Show};
 use crate::report;
 
+use choices::{Conflict, Mode};
 use transfer::{Transfer, read_ahead};
+
+/// Shown below the help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  omnigraph load airline --type Airport airports.csv --mode append
+  omnigraph load airline --type Route routes.csv --rename origin=src --rename to=dst --mode merge
+  omnigraph load airline --type Flight 2008-*.parquet --skip-column carrier --mode overwrite
+  omnigraph load airline everything.ndjson --mode append
+  zcat big.ndjson.gz | omnigraph load airline - --format ndjson --mode append
+
+Files:
+  CSV, TSV  need a header line. Cells are read as the types that the schema declares, so `NA`
+            in a String column is text. An empty cell is null, as are the texts of
+            --null-values. A list is written as a JSON array.
+  Parquet,  columns are cast by the server, and only where no value changes.
+  Arrow
+  NDJSON    lines name their types, which may be mixed:
+            {\"type\":\"Airport\",\"data\":{\"iata\":\"OSL\"}}
+            {\"edge\":\"Route\",\"from\":\"OSL\",\"to\":\"BGO\",\"data\":{\"count\":1}}
+  A column that the type does not have is an error: rename it or skip it. `id` may be left
+  out; edges need `src` and `dst`.
+
+All files of one command are one commit: all of their rows are stored, or none.
+If an id exists already:
+  append     the load fails, and nothing is stored
+  merge      the whole row is replaced
+  overwrite  no matter: all rows of the type are replaced by those of the files
+A type without a row in the files stays as it is, in overwrite as well.";
 
 /// Times that a load is sent in all.
 const ATTEMPTS_MAX: u32 = 3;
 /// Least pause before a load is sent again.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// `load`
+#[derive(Debug, Args)]
+pub(crate) struct LoadArguments {
+    /// The graph
+    graph: GraphName,
+    /// The files; '-' is the standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// What to do with ids that exist already
+    #[arg(long, value_enum)]
+    mode: Mode,
+    /// The node or edge type of the rows; NDJSON lines name it themselves
+    #[arg(long = "type", value_name = "TYPE")]
+    type_name: Option<String>,
+    /// The branch
+    #[arg(long, default_value = "main")]
+    branch: BranchName,
+    /// The files' format, where their names do not tell it
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Load a column under another name, such as origin=src; may be repeated
+    #[arg(long, value_name = "COLUMN=PROPERTY")]
+    rename: Vec<Rename>,
+    /// Load only these columns, by their names in the files
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    select: Vec<String>,
+    /// Leave these columns out, by their names in the files
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    skip_column: Vec<String>,
+    /// Texts that mean null in CSV, besides the empty cell
+    #[arg(long, value_name = "TEXT", value_delimiter = ',')]
+    null_values: Vec<String>,
+    /// Rows sent at once
+    #[arg(long, value_name = "ROWS", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    batch_rows: u32,
+    /// Idempotency key, to send a load again whose answer was lost
+    #[arg(long, value_name = "ULID", value_parser = parse_id::<OperationId>)]
+    operation_id: Option<OperationId>,
+    /// Load only if the branch's head is still this commit
+    #[arg(long, value_name = "COMMIT", value_parser = parse_id::<CommitId>)]
+    expected_head: Option<CommitId>,
+    /// What to do if another writer comes first [default: append and merge retry, overwrite fails]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    on_conflict: Option<Conflict>,
+    /// Check everything and commit nothing
+    #[arg(long)]
+    validate_only: bool,
+    /// Whether progress is shown; auto shows it on a terminal
+    #[arg(long, value_enum, default_value_t = Show::Auto)]
+    progress: Show,
+}
 
 /// Loads the files and prints the receipt.
 pub(crate) async fn run(global: &Global, arguments: &LoadArguments) -> Result<(), CliError> {
@@ -237,4 +323,31 @@ fn places(failure: &Failure, meter: &Meter) -> Vec<(u64, Place)> {
         _ => Vec::new(),
     };
     rows.into_iter().filter_map(|row| Some((row, meter.place(row)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        load: LoadArguments,
+    }
+
+    fn parse(line: &str) -> LoadArguments {
+        Line::parse_from(line.split_whitespace()).load
+    }
+
+    #[test]
+    fn load_takes_files_renames_and_columns() {
+        let arguments =
+            parse("load g a.csv b.csv --type R --mode merge --rename o=src --rename d=dst --skip-column x,y");
+        assert_eq!(arguments.files, [PathBuf::from("a.csv"), PathBuf::from("b.csv")]);
+        assert_eq!(arguments.rename[1], Rename { from: "d".to_owned(), to: "dst".to_owned() });
+        assert_eq!(arguments.skip_column, ["x", "y"]);
+        assert_eq!((arguments.mode, arguments.branch), (Mode::Merge, BranchName::Main));
+    }
 }

@@ -1,16 +1,86 @@
 //! `query`.
 
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
+use clap::Args;
 use futures::TryStreamExt;
 use omnigraph_client::{QueryName, QueryRequest, ReadAt};
+use omnigraph_types::{BranchName, CommitId, GraphName};
 
-use super::{Session, read_text};
-use crate::arguments::{Global, Param, QueryArguments};
+use super::session::read_text;
+use super::values::{Moment, parse_id, parse_moment};
+use super::{Global, Session};
 use crate::error::CliError;
 use crate::input::STANDARD_INPUT;
 use crate::output::{Output, OutputError, Printed, Printer, count, rows};
+
+/// Shown below the help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  omnigraph query airline --text 'query n() { match { $a: Airport } return { count($a) } }'
+  omnigraph query airline -f airline.gq --name in_state --param state='\"CA\"'
+  omnigraph query airline -f airline.gq --name busy --param least=100 --output json > busy.json
+  omnigraph query airline < one.gq
+
+A parameter's value is JSON: a text is written in quotes, within the shell's quotes.
+In JSON output integers beyond 2^53-1 are strings, so that no reader rounds them.";
+
+/// `query`
+#[derive(Debug, Args)]
+pub(crate) struct QueryArguments {
+    /// The graph
+    graph: GraphName,
+    /// The query's text; without it and -f the standard input is read
+    #[arg(long, conflicts_with = "file")]
+    text: Option<String>,
+    /// A file of queries
+    #[arg(short, long)]
+    file: Option<PathBuf>,
+    /// Which query of the text to run, where there are several
+    #[arg(long)]
+    name: Option<String>,
+    /// A parameter and its value as JSON, such as n=5 or code='"OSL"'; may be repeated
+    #[arg(long, value_name = "NAME=JSON")]
+    param: Vec<Param>,
+    /// The branch
+    #[arg(long, default_value = "main", conflicts_with = "at_commit")]
+    branch: BranchName,
+    /// Read an older commit
+    #[arg(long, value_name = "COMMIT", value_parser = parse_id::<CommitId>)]
+    at_commit: Option<CommitId>,
+    /// Read the branch as it was at a moment, such as 2026-05-01T12:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = parse_moment, conflicts_with = "at_commit")]
+    at_time: Option<Moment>,
+}
+
+/// One `--param`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Param {
+    /// The parameter's name, without `$`.
+    name: String,
+    /// Its value, a JSON text.
+    json: String,
+}
+
+impl FromStr for Param {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((name, json)) = text.split_once('=') else {
+            return Err("write it as <name>=<JSON value>, such as n=5".to_owned());
+        };
+        let name = name.strip_prefix('$').unwrap_or(name);
+        match serde_json::from_str::<serde::de::IgnoredAny>(json) {
+            Ok(_) => Ok(Self { name: name.to_owned(), json: json.to_owned() }),
+            Err(_) => {
+                let quoted = serde_json::Value::from(json);
+                Err(format!("{json} is not JSON; a text is written in quotes: --param '{name}={quoted}'"))
+            }
+        }
+    }
+}
 
 /// Runs a query and prints its result as it arrives.
 pub(crate) async fn run(global: &Global, arguments: QueryArguments) -> Result<(), CliError> {
@@ -88,5 +158,12 @@ mod tests {
         let printed = Printed { rows: 12_000, left_out: 2_000 };
         insta::assert_snapshot!(footer(printed, "01J"), @"12,000 rows at commit 01J, the last 2,000 of which are not shown: use --output json or csv");
         assert_eq!(footer(Printed { rows: 1, left_out: 0 }, "01J"), "1 row at commit 01J");
+    }
+
+    #[test]
+    fn parameter_that_is_not_json_shows_how_it_is_written() {
+        let error = "code=OSL".parse::<Param>().unwrap_err();
+        assert_eq!(error, r#"OSL is not JSON; a text is written in quotes: --param 'code="OSL"'"#);
+        assert_eq!("$n=5".parse::<Param>().unwrap(), Param { name: "n".to_owned(), json: "5".to_owned() });
     }
 }

@@ -1,22 +1,13 @@
-//! `serve` and `server`.
+//! `server`.
 
-use omnigraph_server::{ServeArgs, ServeError, init_logging, serve as run_server, shutdown_signal};
 use serde_json::json;
 
 use super::Session;
 use crate::error::CliError;
 use crate::output::{Output, print_list, print_record};
 
-/// Runs a server until a signal stops it.
-pub(crate) async fn serve(arguments: ServeArgs) -> Result<(), CliError> {
-    let config = arguments.resolve().map_err(ServeError::from)?;
-    init_logging(config.log_format);
-    run_server(config, shutdown_signal()).await?;
-    Ok(())
-}
-
 /// Shows what the server is.
-pub(crate) async fn show(session: &Session) -> Result<(), CliError> {
+pub(crate) async fn run(session: &Session) -> Result<(), CliError> {
     let info = session.client.server_info().await?;
     let limits: Vec<_> = info
         .limits

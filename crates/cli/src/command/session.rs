@@ -5,7 +5,7 @@ use std::path::Path;
 
 use omnigraph_client::{Client, ClientOptions};
 
-use crate::arguments::Global;
+use super::global::Global;
 use crate::error::CliError;
 use crate::input::{InputError, is_standard_input};
 use crate::output::{Output, OutputError};

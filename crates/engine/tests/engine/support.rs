@@ -7,7 +7,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use arrow::util::display::array_value_to_string;
 use futures::TryStreamExt;
 use omnigraph_engine::{
-    Caller, Durability, Engine, EngineOptions, Graph, ListCommits, Load, PinCommit, Scan, ScanColumns,
+    Caller, Durability, Engine, EngineOptions, Graph, ListCommits, Load, NewRoot, PinCommit, Scan, ScanColumns,
 };
 use omnigraph_types::{
     BranchName, Clock, ConstraintKind, CreateGraph, Failure, Limits, LoadMode, LoadRequest, OperationId, Problem,
@@ -50,6 +50,7 @@ impl Root {
             clock: Arc::new(SystemClock),
             durability: Durability::Os,
             spill_directory: Some(folder.path().to_owned()),
+            new_root: NewRoot::IfEmpty,
             store_hooks: Vec::new(),
         };
         Engine::open(folder.path().join("root").to_str().unwrap(), options).await.unwrap()

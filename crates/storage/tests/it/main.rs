@@ -7,8 +7,10 @@ mod defaults;
 mod fences;
 mod files;
 mod objects;
+mod roots;
 mod scans;
 mod stores;
+mod syncs;
 mod trees;
 
 use omnigraph_storage::{

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
 use arrow::error::ArrowError;
-use omnigraph_engine::{Caller, Durability, Engine, EngineOptions, Graph, StoreHook};
+use omnigraph_engine::{Caller, Durability, Engine, EngineOptions, Graph, NewRoot, StoreHook};
 use omnigraph_types::{
     BranchName, CreateGraph, GraphName, Limits, LoadMode, LoadRequest, SystemClock, WriteMode, WriteOptions,
 };
@@ -40,6 +40,7 @@ async fn engine(
         clock: Arc::new(SystemClock),
         durability,
         spill_directory: None,
+        new_root: NewRoot::IfEmpty,
         store_hooks,
     };
     Engine::open(&root.to_string_lossy(), options).await.map_err(BenchError::engine("open the root"))

@@ -1,4 +1,4 @@
-//! Values of the command line that have a form of their own: moments, parameters, ids, durations.
+//! Values of the command line that have a form of their own: moments, ids, durations.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -14,33 +14,6 @@ pub(crate) fn parse_moment(text: &str) -> Result<Moment, String> {
     let milliseconds = parse_datetime(text).map_err(|error| error.to_string())?;
     let milliseconds = u64::try_from(milliseconds).map_err(|_| "no graph is older than 1970".to_owned())?;
     Ok(Moment(milliseconds))
-}
-
-/// One `--param`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Param {
-    /// The parameter's name, without `$`.
-    pub(crate) name: String,
-    /// Its value, a JSON text.
-    pub(crate) json: String,
-}
-
-impl FromStr for Param {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let Some((name, json)) = text.split_once('=') else {
-            return Err("write it as <name>=<JSON value>, such as n=5".to_owned());
-        };
-        let name = name.strip_prefix('$').unwrap_or(name);
-        match serde_json::from_str::<serde::de::IgnoredAny>(json) {
-            Ok(_) => Ok(Self { name: name.to_owned(), json: json.to_owned() }),
-            Err(_) => {
-                let quoted = serde_json::Value::from(json);
-                Err(format!("{json} is not JSON; a text is written in quotes: --param '{name}={quoted}'"))
-            }
-        }
-    }
 }
 
 /// An id of the server.
@@ -68,5 +41,23 @@ pub(crate) fn parse_timeout(text: &str) -> Result<Timeout, String> {
     match milliseconds {
         Some(milliseconds) => Ok(Timeout::After(Duration::from_millis(milliseconds))),
         None => Err("write a number and ms, s, m or h, such as 30s".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeout_takes_a_number_and_a_unit() {
+        let milliseconds = |text: &str| match parse_timeout(text) {
+            Ok(Timeout::After(duration)) => Some(duration.as_millis()),
+            Ok(Timeout::Server) | Err(_) => None,
+        };
+        assert_eq!(
+            ["500ms", "30s", "2", "10m", "2h"].map(milliseconds),
+            [500, 30_000, 2_000, 600_000, 7_200_000].map(Some)
+        );
+        assert_eq!(["", "0", "s", "-1s", "1.5s", "5x", "99999999999999999999h"].map(milliseconds), [None; 7]);
     }
 }

@@ -80,24 +80,3 @@ fn table_whose_version_is_missing_is_told_with_the_way_out() {
     assert!(text.starts_with("Airport: version 6 is missing\n"), "{text}");
     assert!(text.contains("omnigraph check airline"), "{text}");
 }
-
-#[test]
-fn summary_tells_the_verdict_first_and_counts_what_nothing_names() {
-    let unnamed = UnnamedFiles { kind: UnnamedKind::Data, age: FileAge::Older, files: 1_200, bytes: 5 };
-    let summary = CheckSummary {
-        branches: 1,
-        graph_versions: 9,
-        table_versions: 8,
-        mends_itself: 1,
-        needs_person: 1_500,
-        unnamed: vec![unnamed],
-        not_accounted: vec!["Route".to_owned()],
-    };
-    assert_eq!(
-        summary_text(1_000, &summary, None),
-        "findings that need a person: 1,500; that mend themselves: 1\n501 more findings are not shown\n\
-         examined: branches 1, their versions 9, versions of tables 8\n\
-         named by nothing: data files 1,200, 5 bytes, written earlier than a week ago\n\
-         data files not accounted for, too many versions: Route\n"
-    );
-}

@@ -1,33 +1,47 @@
-//! `recoveries` and `recover`.
+//! `recoveries`.
 
+use clap::Args;
 use omnigraph_client::{RecoveredTable, Recovery, RecoveryOutcome};
+use omnigraph_types::{BranchName, GraphName};
 use serde_json::{Value, json};
 
-use super::graph::time;
 use super::{Session, pages};
-use crate::arguments::{RecoverArguments, RecoveriesArguments};
 use crate::error::CliError;
-use crate::output::{Output, print_list};
+use crate::output::{Output, print_list, time};
+
+/// Shown below the help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  omnigraph recoveries airline
+  omnigraph recoveries airline --branch trial --limit 3 --output json
+
+A server that dies within a write leaves it to be settled. Outcomes:
+  completed  the write had got far enough: it is stored
+  undone     nothing of it is stored; it may be sent again under the same operation id
+  put back   tables that an undone write had touched are as before";
+
+/// `recoveries`
+#[derive(Debug, Args)]
+pub(crate) struct RecoveriesArguments {
+    /// The graph
+    graph: GraphName,
+    /// The branch
+    #[arg(long, default_value = "main")]
+    branch: BranchName,
+    /// Most recoveries
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+}
 
 /// Lists the newest recoveries of a branch.
-pub(crate) async fn list(session: &Session, arguments: &RecoveriesArguments) -> Result<(), CliError> {
+pub(crate) async fn run(session: &Session, arguments: &RecoveriesArguments) -> Result<(), CliError> {
     let RecoveriesArguments { graph, branch, limit } = arguments;
     let fetch = async |page| session.client.list_recoveries(graph, branch, page).await;
     print(session, &pages::first(*limit, fetch).await?)
 }
 
-/// Settles what is pending on a branch, and lists what was decided.
-pub(crate) async fn recover(session: &Session, arguments: &RecoverArguments) -> Result<(), CliError> {
-    let recoveries = session.client.recover(&arguments.graph, &arguments.branch).await?;
-    if recoveries.is_empty() && session.output == Output::Table {
-        // Instead of a table without rows.
-        eprintln!("nothing was pending on branch {:?}", arguments.branch.as_str());
-        return Ok(());
-    }
-    print(session, &recoveries)
-}
-
-fn print(session: &Session, recoveries: &[Recovery]) -> Result<(), CliError> {
+/// Prints recoveries; `recover` prints the same.
+pub(super) fn print(session: &Session, recoveries: &[Recovery]) -> Result<(), CliError> {
     let rows: Vec<Vec<Value>> = recoveries.iter().map(|recovery| row(recovery, session.output)).collect();
     let columns = ["time", "outcome", "writer", "operation", "actor", "tables", "version"];
     session.print(|out| print_list(session.output, &columns, &rows, out))

@@ -1,153 +1,54 @@
-//! `check` and `repair`.
+//! `repair`.
 
 use std::fmt::Write as _;
 
-use futures::TryStreamExt;
+use clap::Args;
 use omnigraph_client::{
-    CheckFinding, CheckPart, CheckSeverity, CheckSummary, Client, ClientError, Confirmation, FileAge, FoundTransaction,
-    Repair, RepairReport, RepairState, TableDamage, TableToRepair, UnnamedFiles, UnnamedKind,
+    Client, Confirmation, FoundTransaction, Repair, RepairReport, RepairState, TableDamage, TableToRepair,
 };
-use omnigraph_types::{BranchName, GraphName};
+use omnigraph_types::{BranchName, GraphName, OperationId};
 use serde_json::{Value, json};
 
+use super::values::parse_id;
 use super::{Outcome, Session};
-use crate::arguments::{CheckArguments, RepairArguments};
 use crate::error::{Change, CliError};
-use crate::output::{Output, count, print_list, print_record, rows};
+use crate::output::{Output, count, print_record, rows};
 
-/// Findings that are printed; more are counted.
-const FINDINGS_MAX: usize = 1_000;
+/// Shown below the help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  omnigraph repair airline                                what blocks writes, and a confirmation
+  omnigraph repair airline --confirm 0123456789abcdef     do exactly that
+  omnigraph repair airline --branch trial --table Airport only one table
 
-/// Checks a graph.
-pub(crate) async fn check(session: &Session, arguments: &CheckArguments) -> Result<Outcome, CliError> {
-    let mut parts = session.client.check_graph(&arguments.graph, arguments.branch.as_ref()).await?;
-    let mut findings = Vec::new();
-    let mut summary = None;
-    while let Some(part) = parts.try_next().await? {
-        match part {
-            CheckPart::Progress(_) => {}
-            CheckPart::Finding(finding) if findings.len() < FINDINGS_MAX => findings.push(finding),
-            CheckPart::Finding(_) => {}
-            CheckPart::Summary(last) => summary = Some(last),
-        }
-    }
-    let summary = summary.ok_or(ClientError::Answer { what: "a check without a summary" })?;
-    print_check(session, &findings, &summary, arguments.branch.as_ref())?;
-    Ok(match (summary.needs_person, summary.mends_itself) {
-        (0, 0) => Outcome::Done,
-        (0, _) => Outcome::MendsItself,
-        _ => Outcome::NeedsPerson,
-    })
-}
+Interrupted writes need no repair: they settle themselves. Two things do need a person:
+  an intent that cannot be read   its write is undone, and may be sent again
+  commits of a table that are     they are undone by a restore of the version that the graph
+  not the graph's own             names; rows of the graph itself are never lost
+A confirmation fits what was shown and nothing else: if something changed since, nothing is
+done. Nothing brings undone rows back into the graph.";
 
-fn print_check(
-    session: &Session,
-    findings: &[CheckFinding],
-    summary: &CheckSummary,
-    branch: Option<&BranchName>,
-) -> Result<(), CliError> {
-    let columns = ["who", "branch", "type", "kind", "finding", "next"];
-    let list: Vec<Vec<Value>> = findings.iter().map(finding_row).collect();
-    session.print(|out| match session.output {
-        Output::Json => {
-            let object = |row: &Vec<Value>| columns.iter().copied().zip(row.iter().cloned()).collect::<Value>();
-            let findings: Vec<Value> = list.iter().map(object).collect();
-            let fields = [("findings", json!(findings)), ("summary", summary_object(summary))];
-            print_record(Output::Json, &fields, out)
-        }
-        Output::Csv => print_list(Output::Csv, &columns, &list, out),
-        Output::Table => {
-            if !list.is_empty() {
-                print_list(Output::Table, &columns, &list, out)?;
-            }
-            Ok(out.write_all(summary_text(findings.len(), summary, branch).as_bytes())?)
-        }
-    })
-}
-
-fn finding_row(finding: &CheckFinding) -> Vec<Value> {
-    let who = match finding.kind.severity() {
-        CheckSeverity::MendsItself => "mends itself",
-        CheckSeverity::NeedsPerson => "needs a person",
-    };
-    vec![
-        json!(who),
-        json!(finding.branch.as_ref().map(BranchName::as_str)),
-        json!(finding.type_name),
-        json!(finding.kind.as_str()),
-        json!(finding.message),
-        json!(finding.next),
-    ]
-}
-
-fn summary_object(summary: &CheckSummary) -> Value {
-    let unnamed = |one: &UnnamedFiles| {
-        let (kind, age) = (one.kind.as_str(), one.age.as_str());
-        json!({ "kind": kind, "age": age, "files": one.files, "bytes": one.bytes })
-    };
-    json!({
-        "branches": summary.branches,
-        "graph_versions": summary.graph_versions,
-        "table_versions": summary.table_versions,
-        "mends_itself": summary.mends_itself,
-        "needs_person": summary.needs_person,
-        "unnamed": summary.unnamed.iter().map(unnamed).collect::<Vec<_>>(),
-        "not_accounted": summary.not_accounted,
-    })
-}
-
-fn summary_text(shown: usize, summary: &CheckSummary, branch: Option<&BranchName>) -> String {
-    let found = summary.mends_itself + summary.needs_person;
-    let verdict = match (summary.needs_person, summary.mends_itself) {
-        (0, 0) => "all is well".to_owned(),
-        (0, itself) => format!("findings that mend themselves: {}; none needs a person", count(itself)),
-        (person, itself) => {
-            format!("findings that need a person: {}; that mend themselves: {}", count(person), count(itself))
-        }
-    };
-    let mut text = format!("{verdict}\n");
-    let more = found.saturating_sub(shown as u64);
-    if more > 0 {
-        let _ = writeln!(text, "{} more findings are not shown", count(more));
-    }
-    let _ = match branch {
-        Some(name) => {
-            writeln!(text, "examined: branch {name}, its versions {}; without files", count(summary.graph_versions))
-        }
-        None => writeln!(
-            text,
-            "examined: branches {}, their versions {}, versions of tables {}",
-            count(summary.branches),
-            count(summary.graph_versions),
-            count(summary.table_versions)
-        ),
-    };
-    for one in &summary.unnamed {
-        let age = match one.age {
-            FileAge::Hour => "within the last hour",
-            FileAge::Day => "within the last day",
-            FileAge::Week => "within the last week",
-            FileAge::Older => "earlier than a week ago",
-        };
-        let what = match one.kind {
-            UnnamedKind::Data => "data files",
-            UnnamedKind::TableVersion => "table versions",
-            UnnamedKind::State => "files of versions",
-            UnnamedKind::Intent => "spent intents",
-            UnnamedKind::Tree => "files of unused trees",
-            UnnamedKind::Newer => "files of a kind that this program does not know",
-        };
-        let (files, bytes) = (count(one.files), count(one.bytes));
-        let _ = writeln!(text, "named by nothing: {what} {files}, {bytes} bytes, written {age}");
-    }
-    if !summary.not_accounted.is_empty() {
-        let _ = writeln!(text, "data files not accounted for, too many versions: {}", summary.not_accounted.join(", "));
-    }
-    text
+/// `repair`
+#[derive(Debug, Args)]
+pub(crate) struct RepairArguments {
+    /// The graph
+    graph: GraphName,
+    /// The branch
+    #[arg(long, default_value = "main")]
+    branch: BranchName,
+    /// Only the table of this type; may be given several times
+    #[arg(long = "table", value_name = "TYPE")]
+    tables: Vec<String>,
+    /// Do what was shown with this confirmation; without it nothing is done
+    #[arg(long, value_name = "TOKEN")]
+    confirm: Option<String>,
+    /// Idempotency key, to send a confirmed repair again whose answer was lost
+    #[arg(long, value_name = "ULID", value_parser = parse_id::<OperationId>)]
+    operation_id: Option<OperationId>,
 }
 
 /// Shows what blocks writes, or repairs what was confirmed.
-pub(crate) async fn repair(session: &Session, arguments: RepairArguments) -> Result<Outcome, CliError> {
+pub(crate) async fn run(session: &Session, arguments: RepairArguments) -> Result<Outcome, CliError> {
     let RepairArguments { graph, branch, tables, confirm, operation_id } = arguments;
     let operation_id = operation_id.unwrap_or_else(Client::mint_operation_id);
     let confirmation = confirm.map_or(Confirmation::None, Confirmation::Given);
