@@ -2,10 +2,9 @@
 //!
 //! `CallLayer` puts a `CallContext` into the extensions of every request, and services refuse to run without one.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use omnigraph_types::Effect;
+use omnigraph_types::RequestEffect;
 use tokio::time::Instant;
 
 use crate::body_state::BodyState;
@@ -15,8 +14,6 @@ use crate::body_state::BodyState;
 pub(crate) struct CallFacts {
     /// The path of its method, such as `/omnigraph.v1.GraphService/GetGraph`.
     pub(crate) method: String,
-    /// Who calls.
-    pub(crate) actor: String,
     /// When the work must end.
     pub(crate) deadline: Instant,
     /// Where its request body reports.
@@ -32,19 +29,20 @@ pub struct CallContext {
 #[derive(Debug)]
 struct Inner {
     method: String,
-    actor: String,
+    actor: OnceLock<String>,
     deadline: Instant,
     body: BodyState,
     graph: OnceLock<String>,
-    effect_possible: AtomicBool,
+    effect: RequestEffect,
 }
 
 impl CallContext {
     /// The context of a call.
     pub(crate) fn new(facts: CallFacts) -> Self {
-        let CallFacts { method, actor, deadline, body } = facts;
-        let inner =
-            Inner { method, actor, deadline, body, graph: OnceLock::new(), effect_possible: AtomicBool::new(false) };
+        let CallFacts { method, deadline, body } = facts;
+        let actor = OnceLock::new();
+        let (graph, effect) = (OnceLock::new(), RequestEffect::default());
+        let inner = Inner { method, actor, deadline, body, graph, effect };
         Self { inner: Arc::new(inner) }
     }
 
@@ -64,9 +62,14 @@ impl CallContext {
         method.rsplit_once('/').map_or(method, |(_, name)| name)
     }
 
-    /// The actor of the call, as the server identified it.
+    /// Records who calls, once the call is admitted. The first record counts.
+    pub(crate) fn identified(&self, actor: &str) {
+        self.inner.actor.get_or_init(|| actor.to_owned());
+    }
+
+    /// The actor of the call, as the server identified it; empty for a call that was refused before that.
     pub fn actor(&self) -> &str {
-        &self.inner.actor
+        self.inner.actor.get().map_or("", String::as_str)
     }
 
     /// When the work must end, so that its answer still reaches the client in time.
@@ -84,14 +87,9 @@ impl CallContext {
         self.inner.graph.get().map(String::as_str)
     }
 
-    /// Records that from here on the call may make something visible.
-    pub fn enter_effect(&self) {
-        self.inner.effect_possible.store(true, Ordering::Relaxed);
-    }
-
-    /// The effect of a call that something outside its handler ends now. `outcome::refuse` alone reads it.
-    pub(crate) fn effect(&self) -> Effect {
-        if self.inner.effect_possible.load(Ordering::Relaxed) { Effect::Unknown } else { Effect::None }
+    /// The effect of the call. Handlers hand it to the engine; the write protocol records in it, and `outcome::refuse` answers with it.
+    pub fn effect(&self) -> &RequestEffect {
+        &self.inner.effect
     }
 
     /// The state of the request body.
@@ -104,7 +102,6 @@ impl CallContext {
 pub(crate) fn test_context() -> CallContext {
     CallContext::new(CallFacts {
         method: "/omnigraph.v1.CommitService/ListCommits".to_owned(),
-        actor: "anonymous".to_owned(),
         deadline: Instant::now(),
         body: BodyState::default(),
     })

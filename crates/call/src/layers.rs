@@ -125,7 +125,6 @@ where
     let body = BodyState::default();
     let context = CallContext::new(CallFacts {
         method: request.uri().path().to_owned(),
-        actor: actor::identify(request.headers()).to_owned(),
         deadline: deadline.work_by,
         body: body.clone(),
     });
@@ -144,6 +143,7 @@ where
             Err(failure) => return finish(refuse(&context, failure).into_http(), guard),
         }
     }
+    context.identified(actor::identify(request.headers()));
     let mut request = request.map(|inner| Body::new(WatchedBody::new(inner, body, &layer.limits)));
     request.extensions_mut().insert(context.clone());
     let handler = AssertUnwindSafe(async move { inner.call(request).await }).catch_unwind();

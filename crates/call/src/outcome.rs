@@ -1,7 +1,8 @@
 //! The one exit for failures: every status that a call ends with, but for OK, is made by `refuse`.
 //!
 //! Why one: a client decides by `effect` and `retry` alone, and a call can be ended by its handler, by its deadline, by the server's shutdown
-//! or by a panic. What is certain about the effect is settled here, from the handler's failure and from the call's context, and nowhere else.
+//! or by a panic. What is certain about the effect is settled here, from the one value that the call's context holds, and nowhere else. A
+//! call that is answered with effect none begins to take none: its tasks may still run.
 
 use std::error::Error as StdError;
 
@@ -26,9 +27,9 @@ pub(crate) enum Interruption {
 /// How a call failed, and so who knows its effect.
 #[derive(Debug)]
 pub(crate) enum CallError {
-    /// The handler returned a failure, which states the effect that the handler proved.
+    /// The handler returned a failure.
     Handler(Box<Failure>),
-    /// The handler had no say; the context states the effect.
+    /// The handler had no say.
     Interrupted(Interruption),
 }
 
@@ -54,11 +55,14 @@ pub(crate) fn refuse_unwatched() -> Status {
     status(&CallFault::Unwatched.failure())
 }
 
-/// The failure with the effect that is certain: the handler's own word where it returned, the context's where it did not.
+/// The failure with the effect of the call. A call that writes nothing has none of its own, and its failure may state what became of the
+/// operation that it asked about.
 fn with_certain_effect(context: &CallContext, error: CallError) -> Failure {
-    match error {
-        CallError::Handler(failure) => *failure,
-        CallError::Interrupted(interruption) => interruption.failure(context.effect()),
+    let effect = context.effect().answer();
+    match (error, effect) {
+        (CallError::Interrupted(interruption), effect) => interruption.failure(effect),
+        (CallError::Handler(failure), Effect::None) => *failure,
+        (CallError::Handler(failure), Effect::Unknown | Effect::Committed) => failure.with_effect(effect),
     }
 }
 
@@ -85,8 +89,12 @@ fn deadline_message(effect: Effect) -> &'static str {
         Effect::None => {
             "the deadline passed before the request was done; it changed nothing: send it again with more time"
         }
-        Effect::Unknown | Effect::Committed => {
+        Effect::Unknown => {
             "the deadline passed before the outcome was known: send the same request again with the same operation_id, or ask GetOperation"
+        }
+        Effect::Committed => {
+            "the request is committed; the deadline passed before its answer was complete: send the same request again with the \
+             same operation_id, or ask GetOperation"
         }
     }
 }
@@ -119,6 +127,8 @@ fn causes(failure: &Failure) -> String {
 
 #[cfg(test)]
 mod tests {
+    use omnigraph_types::Share;
+
     use super::*;
     use crate::context::test_context;
 
@@ -132,17 +142,34 @@ mod tests {
         for interruption in [Interruption::DeadlinePassed, Interruption::ServerStopping, Interruption::Panicked] {
             assert_eq!(refused(&context, interruption).effect, Effect::None, "{interruption:?}");
         }
-        context.enter_effect();
+        let context = test_context();
+        let put = context.effect().begin(Share::Whole).unwrap();
         assert_eq!(refused(&context, Interruption::DeadlinePassed).effect, Effect::Unknown);
         let panicked = refused(&context, Interruption::Panicked);
         assert_eq!((panicked.effect, panicked.retry), (Effect::Unknown, Retry::Never));
+        drop(put);
     }
 
     #[test]
-    fn handler_that_returned_states_its_own_effect() {
+    fn failure_of_a_handler_has_the_effect_of_its_call() {
+        let failure = || Failure::new(Problem::StorageUnavailable, "the store is gone").with_effect(Effect::None);
         let context = test_context();
-        context.enter_effect();
-        let failure = Failure::new(Problem::StorageUnavailable, "the store is gone");
-        assert_eq!(refused(&context, failure).effect, Effect::None);
+        let put = context.effect().begin(Share::Whole).unwrap();
+        assert_eq!(refused(&context, failure()).effect, Effect::Unknown);
+        put.landed();
+        assert_eq!(refused(&context, failure()).effect, Effect::Committed);
+    }
+
+    #[test]
+    fn read_reports_the_effect_of_the_operation_that_it_asks_about() {
+        let failure = Failure::new(Problem::StorageUnavailable, "not settled").with_effect(Effect::Unknown);
+        assert_eq!(refused(&test_context(), failure).effect, Effect::Unknown);
+    }
+
+    #[test]
+    fn call_that_was_answered_with_none_begins_to_take_no_effect() {
+        let context = test_context();
+        assert_eq!(refused(&context, Interruption::DeadlinePassed).effect, Effect::None);
+        assert!(context.effect().begin(Share::Whole).is_err());
     }
 }

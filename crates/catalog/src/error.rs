@@ -1,6 +1,6 @@
 //! What can go wrong between a graph's name and one version of one branch.
 
-use omnigraph_storage::StorageError;
+use omnigraph_storage::{Certainty, StorageError};
 use omnigraph_types::{BranchName, CommitId, Effect, Failure, GraphName, OperationId, Problem, Resource};
 use thiserror::Error;
 
@@ -72,12 +72,36 @@ pub enum CatalogError {
     /// The parts of a publication contradict each other.
     #[error("a publication must have {}", .0.expected)]
     Incoherent(Incoherent),
+    /// The caller was answered that nothing happens, so nothing may.
+    #[error("the request was answered before it began to take effect")]
+    Answered,
     /// The store failed.
     #[error("the store failed")]
     Storage(#[from] StorageError),
 }
 
 impl CatalogError {
+    /// Whether a store call may have been applied although it failed.
+    pub fn certainty(&self) -> Certainty {
+        match self {
+            Self::Storage(error) => error.certainty(),
+            Self::GraphNotFound(_)
+            | Self::GraphExists(_)
+            | Self::GraphDeleted(_)
+            | Self::BranchNotFound(_)
+            | Self::BranchExists(_)
+            | Self::CommitNotFound(_)
+            | Self::NoCommitAtTime { .. }
+            | Self::OperationIdReused { .. }
+            | Self::Format { .. }
+            | Self::Newer(_)
+            | Self::Corrupt { .. }
+            | Self::Unmet(_)
+            | Self::Incoherent(_)
+            | Self::Answered => Certainty::NotApplied,
+        }
+    }
+
     /// The failure that a client receives.
     pub fn failure(self) -> Failure {
         let (problem, message) = match self {
@@ -148,6 +172,7 @@ impl CatalogError {
                 Problem::InvariantViolation { object: "publication".to_owned(), expected: (*expected).to_owned() },
                 format!("a publication was refused because it must have {expected}; no version was written"),
             ),
+            Self::Answered => (Problem::Cancelled, self.to_string()),
             Self::Storage(_) => (Problem::StorageUnavailable, "the store failed".to_owned()),
         }
     }

@@ -6,15 +6,15 @@
 use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, stream};
-use omnigraph_storage::{PutOutcome, Store};
-use omnigraph_types::{BranchId, Clock, GraphId, GraphName, Limits, OperationId};
+use omnigraph_storage::{Certainty, PutOutcome, Store};
+use omnigraph_types::{BranchId, Clock, Deciding, GraphId, GraphName, Limits, OperationId, RequestEffect, Share};
 
 use crate::birth::{Identities, NewGraph, build};
 use crate::catalog::Catalog;
 use crate::context::Context;
 use crate::error::CatalogError;
 use crate::name_entry::{NameCreated, NameDeleted, NameEntry};
-use crate::names::{self, NewestEntry};
+use crate::names::{self, Entries, NewestEntry};
 
 /// Names read at once.
 const CONCURRENCY: usize = 8;
@@ -45,6 +45,15 @@ pub struct GraphEntry {
     pub operation_id: OperationId,
 }
 
+/// What a request to delete a graph is about.
+#[derive(Debug, Clone)]
+pub enum ToDelete {
+    /// The same operation has deleted a graph of this name.
+    Deleted,
+    /// The graph that the name means.
+    Graph(GraphEntry, Box<Catalog>),
+}
+
 /// The graphs of a root.
 #[derive(Debug, Clone)]
 pub struct Graphs {
@@ -64,13 +73,17 @@ impl Graphs {
         &self.store
     }
 
-    /// Creates a graph with its first commit. `GraphExists` where the name is taken, also by a creator that was quicker.
-    pub async fn create(&self, new: NewGraph) -> Result<Catalog, CatalogError> {
-        let sequence = match names::newest(&self.store, &new.name).await? {
-            Some(NewestEntry { entry: NameEntry::Created(created), .. }) => return self.answer_existing(&new, created),
+    /// Creates a graph with its first commit, for the request with this effect. `GraphExists` where the name is taken, also by a creator that
+    /// was quicker.
+    pub async fn create(&self, new: NewGraph, effect: &RequestEffect) -> Result<Catalog, CatalogError> {
+        let entries = Entries::list(&self.store, &new.name).await?;
+        let sequence = match entries.newest().await? {
+            Some(NewestEntry { entry: NameEntry::Created(created), .. }) => {
+                return self.answer_existing(&new, created, effect);
+            }
             Some(NewestEntry { sequence, entry: NameEntry::Deleted(_) }) => {
                 // I-8: the operation made a graph that was deleted since; it makes no second one.
-                if names::made_by(&self.store, &new.name, new.operation_id, &new.digest).await?.is_some() {
+                if entries.made_by(new.operation_id, &new.digest).await?.is_some() {
                     return Err(CatalogError::GraphDeleted(new.name.clone()));
                 }
                 sequence + 1
@@ -87,19 +100,58 @@ impl Graphs {
             actor: new.actor.clone(),
             created_ms: ids.created_ms,
         });
-        match names::put(&self.store, &new.name, sequence, &entry).await? {
-            PutOutcome::Created => Ok(self.catalog(&new.name, (ids.graph_id, ids.main_branch_id))),
-            PutOutcome::AlreadyExists => match names::newest(&self.store, &new.name).await? {
-                Some(NewestEntry { entry: NameEntry::Created(created), .. }) => self.answer_existing(&new, created),
-                Some(NewestEntry { entry: NameEntry::Deleted(_), .. }) => {
-                    Err(CatalogError::GraphExists(new.name.clone()))
+        let deciding = effect.begin(Share::Whole).map_err(|_| CatalogError::Answered)?;
+        match names::put(&self.store, &new.name, sequence, &entry).await {
+            Ok(PutOutcome::Created) => {
+                deciding.landed();
+                Ok(self.catalog(&new.name, (ids.graph_id, ids.main_branch_id)))
+            }
+            Ok(PutOutcome::AlreadyExists) => self.answer_taken(&new, (sequence, &entry), deciding, effect).await,
+            Err(error) => {
+                match error.certainty() {
+                    Certainty::NotApplied => deciding.refuted(),
+                    Certainty::Unknown => drop(deciding),
                 }
-                None => Err(names::corrupt(&new.name)),
-            },
+                Err(error)
+            }
         }
     }
 
-    fn answer_existing(&self, new: &NewGraph, created: NameCreated) -> Result<Catalog, CatalogError> {
+    /// The store reports that the name's next entry exists: whose it is decides. A store may also report so while the request's own put is under
+    /// way; then nothing is decided yet.
+    async fn answer_taken(
+        &self,
+        new: &NewGraph,
+        (sequence, own): (u64, &NameEntry),
+        deciding: Deciding,
+        effect: &RequestEffect,
+    ) -> Result<Catalog, CatalogError> {
+        let entries = Entries::list(&self.store, &new.name).await?;
+        let taken = entries.at(sequence).await?.ok_or_else(|| names::undecided(&new.name))?;
+        if taken == *own {
+            deciding.landed();
+        } else {
+            deciding.refuted();
+        }
+        match entries.newest().await? {
+            Some(NewestEntry { entry: NameEntry::Created(created), .. }) => self.answer_existing(new, created, effect),
+            Some(NewestEntry { entry: NameEntry::Deleted(_), .. }) => {
+                let made = entries.made_by(new.operation_id, &new.digest).await?;
+                Err(match made {
+                    Some(_) => CatalogError::GraphDeleted(new.name.clone()),
+                    None => CatalogError::GraphExists(new.name.clone()),
+                })
+            }
+            None => Err(names::corrupt(&new.name)),
+        }
+    }
+
+    fn answer_existing(
+        &self,
+        new: &NewGraph,
+        created: NameCreated,
+        effect: &RequestEffect,
+    ) -> Result<Catalog, CatalogError> {
         let NameCreated { graph_id, main_branch_id, operation_id, digest, .. } = created;
         if operation_id != new.operation_id {
             return Err(CatalogError::GraphExists(new.name.clone()));
@@ -107,6 +159,7 @@ impl Graphs {
         if digest != new.digest {
             return Err(CatalogError::OperationIdReused { operation_id, first_digest: digest, commit: None });
         }
+        effect.found_committed();
         Ok(self.catalog(&new.name, (graph_id, main_branch_id)))
     }
 
@@ -114,15 +167,27 @@ impl Graphs {
         Catalog::new(Context::new(self.store.clone(), name.clone(), ids, self.clock.clone(), self.limits.clone()))
     }
 
-    /// Whether this very operation has deleted a graph of this name. `OperationIdReused` if it was another request.
-    pub async fn was_deleted_by(
+    /// What a request to delete the graph of a name is about. `GraphNotFound` if the name means no graph, `OperationIdReused` if the operation
+    /// was another request.
+    pub async fn to_delete(
         &self,
         name: &GraphName,
         operation_id: OperationId,
         digest: &str,
-    ) -> Result<bool, CatalogError> {
-        let made = names::made_by(&self.store, name, operation_id, digest).await?;
-        Ok(matches!(made, Some(NameEntry::Deleted(_))))
+    ) -> Result<ToDelete, CatalogError> {
+        // By one listing: between two, this very operation may end the graph, and another one may get its name.
+        let entries = Entries::list(&self.store, name).await?;
+        match entries.made_by(operation_id, digest).await? {
+            Some(NameEntry::Deleted(_)) => return Ok(ToDelete::Deleted),
+            Some(NameEntry::Created(_)) | None => {}
+        }
+        match entries.newest().await?.map(|newest| newest.entry) {
+            Some(NameEntry::Created(created)) => {
+                let ids = (created.graph_id, created.main_branch_id);
+                Ok(ToDelete::Graph(entry(name, &created), Box::new(self.catalog(name, ids))))
+            }
+            Some(NameEntry::Deleted(_)) | None => Err(CatalogError::GraphNotFound(name.clone())),
+        }
     }
 
     /// Records that a name does not mean its graph any more, unless it means another graph or none already.

@@ -35,7 +35,7 @@ pub use catalog::Catalog;
 pub use chain::Chain;
 pub use digest::sha256_hex;
 pub use error::CatalogError;
-pub use graphs::{GraphEntry, Graphs, NameRemoval};
+pub use graphs::{GraphEntry, Graphs, NameRemoval, ToDelete};
 pub use newer::{Newer, Reading};
 pub use operations::{OPERATIONS_MAX, OperationEntry, Operations};
 pub use paths::GraphPaths;

@@ -1,24 +1,28 @@
 //! The one way out: an error of the protocol as the failure that a client receives.
 
 use omnigraph_types::{
-    BranchName, CommitId, Effect, Failure, GraphVersion, OperationId, Problem, ReadSetMember, Retry, TableVersion,
+    BranchName, CommitId, Effect, Failure, GraphVersion, OperationId, Problem, ReadSetMember, RequestEffect, Retry,
+    TableVersion,
 };
 
 use crate::decide::Found;
 use crate::error::{CommitError, Site};
 use crate::token::TokenMismatch;
 
-/// The answer to a request: the single exit. `Committer` and `inspect` call it, on their last line.
-pub(crate) fn answer<T>(result: Result<T, CommitError>) -> Result<T, Failure> {
-    result.map_err(failure)
+/// The answer to a request that may write: the single exit, where its effect is attached. `Committer` calls it, on its last line.
+pub(crate) fn answer<T>(result: Result<T, CommitError>, effect: &RequestEffect) -> Result<T, Failure> {
+    result.map_err(|error| failure(error, effect.now()).with_effect(effect.now()))
 }
 
-fn failure(error: CommitError) -> Failure {
+/// The answer to a request that only reads.
+pub(crate) fn answer_read<T>(result: Result<T, CommitError>) -> Result<T, Failure> {
+    answer(result, &RequestEffect::default())
+}
+
+fn failure(error: CommitError, effect: Effect) -> Failure {
     let (problem, message) = match &error {
-        CommitError::Catalog(_) | CommitError::Storage(_) | CommitError::Refused(_) | CommitError::InDoubt { .. } => {
-            return passed_on(error);
-        }
-        CommitError::RecoveryRequired { operation_id, branch, writer, phase, reason, effect } => {
+        CommitError::Catalog(_) | CommitError::Storage(_) | CommitError::Refused(_) => return passed_on(error),
+        CommitError::RecoveryRequired { operation_id, branch, writer, phase, reason } => {
             let message = format!(
                 "an interrupted {writer} of branch {branch} (operation {operation_id}) is not settled yet: {reason}; \
                  resend with the same operation id, or ask for the operation"
@@ -26,16 +30,18 @@ fn failure(error: CommitError) -> Failure {
             let (branch, writer, reason) = (branch.clone(), writer.clone(), reason.clone());
             let problem =
                 Problem::RecoveryRequired { operation_id: *operation_id, branch, writer, phase: *phase, reason };
-            return Failure::new(problem, message).with_effect(*effect);
+            return Failure::new(problem, message);
         }
         CommitError::Occupied { site, table, expected, found } => {
             return occupied(site, table, expected, found).with_source(error);
         }
         CommitError::IntentUnreadable { site, version } => return intent_unreadable(site, *version).with_source(error),
         CommitError::Deadline => {
-            let message = "the deadline passed before the write began to take effect: nothing was stored";
-            let failure = Failure::new(Problem::DeadlineExceeded, message).with_effect(Effect::None);
+            let failure = Failure::new(Problem::DeadlineExceeded, deadline_message(effect));
             return Failure { retry: Retry::SameRequest, ..failure }.with_source(error);
+        }
+        CommitError::Answered => {
+            (Problem::Cancelled, "the request was answered before it began to take effect".to_owned())
         }
         CommitError::ReadSetChanged { branch, mismatch } => read_set_changed(branch, mismatch),
         CommitError::HeadMismatch { expected, actual } => head_mismatch(*expected, *actual),
@@ -68,13 +74,23 @@ fn failure(error: CommitError) -> Failure {
     Failure::new(problem, message).with_source(error)
 }
 
+fn deadline_message(effect: Effect) -> &'static str {
+    match effect {
+        Effect::None => "the deadline passed before the write began to take effect: nothing was stored",
+        Effect::Unknown => {
+            "the deadline passed before the outcome was known: send the same request again with the same operation_id, or ask \
+             GetOperation"
+        }
+        Effect::Committed => "the deadline passed after the write was committed: ask GetOperation for what it did",
+    }
+}
+
 /// Failures that other crates have described already.
 fn passed_on(error: CommitError) -> Failure {
     match error {
         CommitError::Catalog(error) => error.failure(),
         CommitError::Storage(error) => error.failure(),
         CommitError::Refused(failure) => failure,
-        CommitError::InDoubt { cause } => failure(*cause).with_effect(Effect::Unknown),
         other => Failure::new(Problem::Internal, other.to_string()).with_source(other),
     }
 }

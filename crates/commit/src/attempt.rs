@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use omnigraph_catalog::{PublishOutcome, Snapshot, StagedPublication};
 use omnigraph_storage::{CommitOutcome, Table, TransactionInfo, TransactionKind, TransactionMark};
-use omnigraph_types::{Phase, TableId};
+use omnigraph_types::{Deciding, Phase, RequestEffect, TableId};
 use tokio::time::Instant;
 
 use crate::change_set::StagedEffect;
@@ -76,6 +76,8 @@ pub(crate) struct Undone {
     pub(crate) phase: Phase,
     /// What interrupted it.
     pub(crate) cause: CommitError,
+    /// How long its owner goes on trying to settle it: the branch's gate is held meanwhile.
+    pub(crate) until: Instant,
 }
 
 impl<'a> Guarded<'a> {
@@ -86,7 +88,9 @@ impl<'a> Guarded<'a> {
             ArmOutcome::Stale => return Ok(Carried::Lost),
             ArmOutcome::Taken => {
                 let version = self.intent.version();
-                let decision = wait_for(context, self.gate, self.base.chain(), version, deadline).await?;
+                // What becomes of another attempt is no effect of this request.
+                let others = RequestEffect::default();
+                let decision = wait_for(context, self.gate, self.base.chain(), version, deadline, &others).await?;
                 tracing::debug!(%version, ?decision, "the ticket was another attempt's");
                 return Ok(Carried::Lost);
             }
@@ -109,13 +113,16 @@ impl<'a> Guarded<'a> {
             return Ok(ArmOutcome::Stale);
         }
         Ok(match door::arm(context, self.request, self.base, self.intent, deadline).await? {
-            door::Armed::Ours(ticket) => ArmOutcome::Armed(Box::new(Armed { plan: self, ticket: *ticket })),
+            door::Armed::Ours(ticket) => {
+                let Ticket { staged, deciding } = *ticket;
+                ArmOutcome::Armed(Box::new(Armed { plan: self, staged, deciding }))
+            }
             door::Armed::Taken => ArmOutcome::Taken,
         })
     }
 
-    fn interrupted(self, phase: Phase, cause: CommitError) -> Interrupted<'a> {
-        Interrupted { plan: self, phase, cause }
+    fn interrupted(self, phase: Phase, cause: CommitError, deciding: Deciding) -> Interrupted<'a> {
+        Interrupted { plan: self, phase, cause, deciding }
     }
 
     fn undone_by_another(self) -> CommitError {
@@ -189,28 +196,29 @@ enum ArmOutcome<'a> {
 /// The intent is durable and the ticket ours.
 struct Armed<'a> {
     plan: Guarded<'a>,
-    ticket: Ticket,
+    staged: Result<StagedPublication, CommitError>,
+    deciding: Deciding,
 }
 
 impl<'a> Armed<'a> {
     /// B: commits every effect at exactly its place, tables in parallel. All of them have ended when this returns.
     async fn apply(self, context: &Context) -> Result<Applied<'a>, Interrupted<'a>> {
-        let Self { plan, ticket } = self;
+        let Self { plan, staged, deciding } = self;
         if let Err(cause) = context.hit(plan.writer.after(Phase::Arm)).await {
-            return Err(plan.interrupted(Phase::Arm, cause));
+            return Err(plan.interrupted(Phase::Arm, cause, deciding));
         }
-        let staged = match ticket.staged {
+        let staged = match staged {
             Ok(staged) => staged,
-            Err(cause) => return Err(plan.interrupted(Phase::Arm, cause)),
+            Err(cause) => return Err(plan.interrupted(Phase::Arm, cause, deciding)),
         };
         let making = plan.works.effects.iter().map(|(table, effect)| plan.make(context, *table, effect));
         let made: Result<Vec<Table>, CommitError> = join_all(making).await.into_iter().collect();
         match made {
             Ok(mut tables) => {
                 tables.extend(plan.works.private.iter().cloned());
-                Ok(Applied { plan, staged, tables })
+                Ok(Applied { plan, staged, tables, deciding })
             }
-            Err(cause) => Err(plan.interrupted(Phase::Apply, cause)),
+            Err(cause) => Err(plan.interrupted(Phase::Apply, cause, deciding)),
         }
     }
 }
@@ -220,12 +228,13 @@ struct Applied<'a> {
     plan: Guarded<'a>,
     staged: StagedPublication,
     tables: Vec<Table>,
+    deciding: Deciding,
 }
 
 impl<'a> Applied<'a> {
     /// C and D: the one put that decides, then the reply.
     async fn publish(self, context: &Context) -> Result<Snapshot, Interrupted<'a>> {
-        let Self { plan, staged, tables } = self;
+        let Self { plan, staged, tables, deciding } = self;
         let publishing = async {
             context.hit(plan.writer.before(Phase::Publish)).await?;
             plan.check_age(context)?;
@@ -233,8 +242,10 @@ impl<'a> Applied<'a> {
         };
         let snapshot = match publishing.await {
             Ok(PublishOutcome::Published(snapshot)) => snapshot,
-            Ok(PublishOutcome::Lost) => return Err(plan.interrupted(Phase::Publish, plan.undone_by_another())),
-            Err(cause) => return Err(plan.interrupted(Phase::Publish, cause)),
+            Ok(PublishOutcome::Lost) => {
+                return Err(plan.interrupted(Phase::Publish, plan.undone_by_another(), deciding));
+            }
+            Err(cause) => return Err(plan.interrupted(Phase::Publish, cause, deciding)),
         };
         snapshot.adopt(tables);
         let replying = async {
@@ -244,8 +255,9 @@ impl<'a> Applied<'a> {
             plan.check_age(context)
         };
         if let Err(cause) = replying.await {
-            return Err(plan.interrupted(Phase::Reply, cause));
+            return Err(plan.interrupted(Phase::Reply, cause, deciding));
         }
+        deciding.landed();
         context.liveness().end(plan.intent.attempt_id());
         Ok(snapshot)
     }
@@ -256,25 +268,33 @@ struct Interrupted<'a> {
     plan: Guarded<'a>,
     phase: Phase,
     cause: CommitError,
+    deciding: Deciding,
 }
 
 impl Interrupted<'_> {
     /// Settles the own intent as a rescuer would.
     async fn resolve(self, context: &Context) -> Result<Carried, CommitError> {
-        let Self { plan: Guarded { base, intent, .. }, phase, cause } = self;
+        let Self { plan: Guarded { base, intent, .. }, phase, cause, deciding } = self;
         tracing::warn!(operation = %intent.operation_id(), phase = phase.letter(), %cause, "a write was interrupted");
         let until = Instant::now() + context.limits().ticket_wait();
         let decision = settle_own(context, base.chain(), intent, phase, until).await?;
         let carried = match decision {
-            Decision::Finished => Carried::Published(read_back(context, base, intent, phase, until).await?),
-            Decision::Orphaned => Carried::Ended,
-            Decision::RolledBack
-            | Decision::SettleTables
-            | Decision::NeverUsed
-            | Decision::Wait
-            | Decision::RollForward
-            | Decision::Abort
-            | Decision::Violation => Carried::Undone(Undone { decision, phase, cause }),
+            Decision::Finished => {
+                deciding.landed();
+                Carried::Published(read_back(context, base, intent, phase, until).await?)
+            }
+            Decision::Orphaned => {
+                deciding.refuted();
+                Carried::Ended
+            }
+            Decision::RolledBack | Decision::SettleTables | Decision::NeverUsed => {
+                deciding.refuted();
+                Carried::Undone(Undone { decision, phase, cause, until })
+            }
+            // `rescue` returns none of these: each publishes, waits for an owner that is gone, or is an error.
+            Decision::Wait | Decision::RollForward | Decision::Abort | Decision::Violation => {
+                return Err(unsettled(intent, base.branch_name(), phase));
+            }
         };
         context.liveness().end(intent.attempt_id());
         Ok(carried)

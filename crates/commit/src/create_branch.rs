@@ -33,6 +33,7 @@ pub(crate) async fn create(
         rounds.begin()?;
         let registry = context.catalog().registry().await?;
         if let Some(row) = registered(context, request, &registry).await? {
+            under_way.effect().found_committed();
             return Ok(BranchOutcome::Replayed(row));
         }
         if request.name == BranchName::Main {
@@ -41,7 +42,7 @@ pub(crate) async fn create(
         if let Some(row) = registry.state().live_branch(&request.name) {
             match retired(context, &row.chain()).await? {
                 Some(retired) => {
-                    remove(context, under_way, row, &retired, context.ticket_deadline(request.deadline)).await?;
+                    remove(context, row, &retired, context.ticket_deadline(request.deadline)).await?;
                     continue;
                 }
                 None => return Err(CatalogError::BranchExists(request.name.clone()).into()),
@@ -53,7 +54,7 @@ pub(crate) async fn create(
             WriteMode::ValidateOnly => return Ok(BranchOutcome::Validated),
             WriteMode::Commit => request.check_deadline()?,
         }
-        let clone = match made.take().filter(|made| made.fits(context, &registry)) {
+        let clone = match made.take().filter(|made| made.fits(context, &registry, &base)) {
             Some(made) => made,
             None => clone(context, request, source, &base).await?,
         };
@@ -98,11 +99,12 @@ enum SchemaOfSource {
 }
 
 impl Made {
-    /// A clone stays good while it is young, because nothing keeps what it names before it is registered, and while its schema may be
-    /// registered.
-    fn fits(&self, context: &Context, registry: &Snapshot) -> bool {
+    /// A clone stays good while it is young, because nothing keeps what it names before it is registered, while the name of its source means
+    /// the branch that was cloned, and while its schema may be registered.
+    fn fits(&self, context: &Context, registry: &Snapshot, base: &Snapshot) -> bool {
         let is_young = self.cloned.age(context.clock()) <= context.catalog().proof_age_max();
         is_young
+            && self.must_live.is_none_or(|source| source == base.branch_id())
             && match self.schema {
                 SchemaOfSource::MustHold => self.row.schema_hash == registry.schema_hash(),
                 SchemaOfSource::Fixed => true,

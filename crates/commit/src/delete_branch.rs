@@ -6,11 +6,11 @@ use omnigraph_catalog::{
     BranchRow, CatalogError, Chain, Change, DecidedBy, Operations, Precondition, Publication, PublicationKind,
     RetiredRow, Snapshot,
 };
-use omnigraph_types::WriteMode;
+use omnigraph_types::{GraphVersion, RequestEffect, WriteMode};
 use tokio::time::Instant;
 
 use crate::context::Context;
-use crate::door::Points;
+use crate::door::{OpenPuts, Points, Put};
 use crate::error::CommitError;
 use crate::failpoint::WriterPoints;
 use crate::receipt::{self, EndedBy, Receipt};
@@ -31,30 +31,43 @@ pub(crate) async fn delete(
     request: &BranchRequest,
 ) -> Result<BranchOutcome, CommitError> {
     let mut rounds = Rounds::of_request(context.limits());
+    let mut open = OpenPuts::default();
     loop {
-        rounds.begin().map_err(CommitError::in_doubt)?;
-        let looked = look(context, request).await;
-        // Every round but the first follows an end of the chain that this request may have published.
-        let looked = if rounds.is_first() { looked? } else { looked.map_err(CommitError::in_doubt)? };
-        let newest = match looked {
+        rounds.begin()?;
+        let newest = match look(context, request).await? {
             ToDelete::Live(newest) => newest,
-            ToDelete::Ended { row, retired } => return finish(context, under_way, request, &row, &retired).await,
-            ToDelete::Removed(row) => return Ok(BranchOutcome::Replayed(row)),
+            ToDelete::Ended { row, retired, version } => {
+                let ended_by = receipt::ended_by(request.identity(PublicationKind::Retire), &retired)?;
+                match ended_by {
+                    EndedBy::ThisRequest => under_way.effect().found_committed(),
+                    EndedBy::Another => open.refute_up_to(version),
+                }
+                return finish(context, request, ended_by, &row, &retired).await;
+            }
+            ToDelete::Removed(row) => {
+                under_way.effect().found_committed();
+                return Ok(BranchOutcome::Replayed(row));
+            }
         };
+        // The chain goes on: none of its versions is its end.
+        open.refute_up_to(newest.version());
         request.check_head(newest.head())?;
         match request.mode {
             WriteMode::ValidateOnly => return Ok(BranchOutcome::Validated),
             WriteMode::Commit => request.check_deadline()?,
         }
         let (retired, points) = (request.retirement(context), Points::of(BRANCH_DELETE));
-        retire(context, under_way, &newest, retired, points).await?;
+        match retire(context, under_way, &newest, retired, points).await? {
+            Put::Published | Put::Lost => {}
+            Put::Unknown(put) => open.push(put),
+        }
     }
 }
 
 /// What a request to delete a branch finds.
 enum ToDelete {
     Live(Snapshot),
-    Ended { row: BranchRow, retired: RetiredRow },
+    Ended { row: BranchRow, retired: RetiredRow, version: GraphVersion },
     Removed(BranchRow),
 }
 
@@ -70,7 +83,7 @@ async fn look(context: &Context, request: &BranchRequest) -> Result<ToDelete, Co
     };
     let newest = context.catalog().newest_of(&row.chain()).await?;
     Ok(match newest.state().retired.clone() {
-        Some(retired) => ToDelete::Ended { row: row.clone(), retired },
+        Some(retired) => ToDelete::Ended { row: row.clone(), retired, version: newest.version() },
         None => ToDelete::Live(newest),
     })
 }
@@ -78,35 +91,36 @@ async fn look(context: &Context, request: &BranchRequest) -> Result<ToDelete, Co
 /// An ended branch that is still registered: gives its name back, and answers the request.
 async fn finish(
     context: &Context,
-    under_way: &Request,
     request: &BranchRequest,
+    ended_by: EndedBy,
     row: &BranchRow,
     retired: &RetiredRow,
 ) -> Result<BranchOutcome, CommitError> {
     let deadline = context.ticket_deadline(request.deadline);
-    match remove(context, under_way, row, retired, deadline).await {
+    match remove(context, row, retired, deadline).await {
         Ok(()) => {}
         // The branch is gone, whoever gives its name back.
-        Err(error) if retired.operation_id == request.operation_id => {
+        Err(error) if ended_by == EndedBy::ThisRequest => {
             tracing::warn!(branch = %row.name, %error, "an ended branch is still registered");
         }
         Err(error) => return Err(error),
     }
     let row = BranchRow { removed_ms: Some(retired.time_ms), ..row.clone() };
-    match receipt::ended_by(request.identity(PublicationKind::Retire), retired)? {
+    match ended_by {
         EndedBy::ThisRequest => Ok(BranchOutcome::Done(row)),
         EndedBy::Another => Err(CatalogError::BranchNotFound(request.name.clone()).into()),
     }
 }
 
-/// Takes an ended branch's name away, unless somebody else has.
+/// Takes an ended branch's name away, unless somebody else has. The end of the branch has decided its operation, so this is no effect of the
+/// request that asks.
 pub(crate) async fn remove(
     context: &Context,
-    under_way: &Request,
     row: &BranchRow,
     retired: &RetiredRow,
     deadline: Instant,
 ) -> Result<(), CommitError> {
+    let ended = context.requests().begin(retired.operation_id, &RequestEffect::default());
     let mut rounds = Rounds::of_request(context.limits());
     loop {
         rounds.begin()?;
@@ -123,7 +137,7 @@ pub(crate) async fn remove(
             operations: Operations::one(retired.operation_id, retired.digest.clone()),
         };
         let change = RegistryChange { writer: BRANCH_REMOVE, actor: retired.actor.clone(), publication };
-        match publish_on_main(context, under_way, &registry, change, deadline).await? {
+        match publish_on_main(context, &ended, &registry, change, deadline).await? {
             Changed::Done => return Ok(()),
             Changed::Lost => {}
         }
@@ -139,10 +153,7 @@ pub(crate) async fn finish_removal(
 ) -> Result<(), CommitError> {
     let registry = context.catalog().registry().await?;
     match registry.state().branches.get(&chain.branch_id) {
-        Some(row) if row.removed_ms.is_none() => {
-            let request = context.requests().begin(retired.operation_id);
-            remove(context, &request, row, retired, deadline).await
-        }
+        Some(row) if row.removed_ms.is_none() => remove(context, row, retired, deadline).await,
         Some(_) | None => Ok(()),
     }
 }

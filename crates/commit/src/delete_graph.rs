@@ -4,10 +4,10 @@
 
 use futures::{StreamExt, TryStreamExt, stream};
 use omnigraph_catalog::{BranchRow, Chain, PublicationKind, RetiredRow};
-use omnigraph_types::{Phase, WriteMode};
+use omnigraph_types::{Phase, RequestEffect, WriteMode};
 
 use crate::context::Context;
-use crate::door::Points;
+use crate::door::{OpenPuts, Points, Put};
 use crate::error::CommitError;
 use crate::failpoint::{FailPoint, Follows, WriterPoints};
 use crate::receipt::{self, EndedBy, Receipt};
@@ -45,17 +45,24 @@ pub(crate) async fn delete_graph(
     let main = catalog.main_chain();
     let identity = request.identity(PublicationKind::Retire);
     let mut rounds = Rounds::of_request(context.limits());
+    let mut open = OpenPuts::default();
     loop {
-        rounds.begin().map_err(CommitError::in_doubt)?;
-        let newest = catalog.newest_of(&main).await.map_err(CommitError::from);
-        // Every round but the first follows an end of the chain that this request may have published.
-        let newest = if rounds.is_first() { newest? } else { newest.map_err(CommitError::in_doubt)? };
+        rounds.begin()?;
+        let newest = catalog.newest_of(&main).await?;
         if let Some(retired) = newest.state().retired.clone() {
             return match receipt::ended_by(identity, &retired)? {
-                EndedBy::ThisRequest => Ok(GraphOutcome::Ended(retired)),
-                EndedBy::Another => Err(catalog.ended(&main.name).into()),
+                EndedBy::ThisRequest => {
+                    under_way.effect().found_committed();
+                    Ok(GraphOutcome::Ended(retired))
+                }
+                EndedBy::Another => {
+                    open.refute_up_to(newest.version());
+                    Err(catalog.ended(&main.name).into())
+                }
             };
         }
+        // The chain goes on: none of its versions is its end.
+        open.refute_up_to(newest.version());
         match receipt::find(context, &newest, identity).await? {
             // A chain that goes on holds no retirement.
             Receipt::Done(row) => return Err(receipt::reused(&row)),
@@ -66,13 +73,17 @@ pub(crate) async fn delete_graph(
             WriteMode::Commit => request.check_deadline()?,
         }
         let (retired, points) = (request.retirement(context), Points::of(GRAPH_DELETE));
-        retire(context, under_way, &newest, retired, points).await?;
+        match retire(context, under_way, &newest, retired, points).await? {
+            Put::Published | Put::Lost => {}
+            Put::Unknown(put) => open.push(put),
+        }
     }
 }
 
-/// Ends the chains of a deleted graph's branches. Anybody can repeat it.
+/// Ends the chains of a deleted graph's branches. Anybody can repeat it. The end of main has decided the operation, so this is no effect of the
+/// request that asks.
 pub(crate) async fn end_branches(context: &Context, retired: &RetiredRow) -> Result<(), CommitError> {
-    let request = context.requests().begin(retired.operation_id);
+    let request = context.requests().begin(retired.operation_id, &RequestEffect::default());
     let last = context.catalog().newest_of(&context.catalog().main_chain()).await?;
     let chains: Vec<Chain> = last.state().live_branches().map(BranchRow::chain).collect();
     let request = &request;
@@ -94,6 +105,9 @@ async fn end_branch(
             return Ok(());
         }
         let own = RetiredRow { attempt_id: context.mint_attempt(), ..retired.clone() };
-        retire(context, request, &newest, own, BRANCH_POINTS).await?;
+        match retire(context, request, &newest, own, BRANCH_POINTS).await? {
+            // The next look shows what became of it.
+            Put::Published | Put::Lost | Put::Unknown(_) => {}
+        }
     }
 }

@@ -9,7 +9,7 @@
 
 use omnigraph_catalog::{Publication, PublishOutcome, Snapshot, StagedPublication};
 use omnigraph_storage::Certainty;
-use omnigraph_types::Phase;
+use omnigraph_types::{Deciding, GraphVersion, Phase};
 use tokio::time::Instant;
 
 use crate::context::Context;
@@ -24,6 +24,8 @@ use crate::ticket::{self, TicketOutcome};
 pub(crate) struct Ticket {
     /// The files of the next version, named by nothing yet.
     pub(crate) staged: Result<StagedPublication, CommitError>,
+    /// The attempt may decide the request from here on.
+    pub(crate) deciding: Deciding,
 }
 
 /// What became of taking a ticket.
@@ -45,9 +47,37 @@ pub(crate) enum Put {
     /// The version is another publication's.
     Lost,
     /// The store did not report the outcome: read the chain.
-    Unknown(CommitError),
-    /// It was published, or lost, and the fail point after the put failed.
-    Interrupted(CommitError),
+    Unknown(OpenPut),
+}
+
+/// A publication whose outcome is not known. Dropped, it stays so.
+#[derive(Debug)]
+pub(crate) struct OpenPut {
+    /// The version that it is for.
+    version: GraphVersion,
+    deciding: Deciding,
+    /// What kept the outcome from being known.
+    pub(crate) cause: CommitError,
+}
+
+/// The publications of one request whose outcome is not known.
+#[derive(Debug, Default)]
+pub(crate) struct OpenPuts {
+    puts: Vec<OpenPut>,
+}
+
+impl OpenPuts {
+    /// Keeps another one in mind.
+    pub(crate) fn push(&mut self, put: OpenPut) {
+        self.puts.push(put);
+    }
+
+    /// The chain was read up to `newest`, and no version up to there is the request's: its puts for those versions have decided nothing.
+    pub(crate) fn refute_up_to(&mut self, newest: GraphVersion) {
+        for put in self.puts.extract_if(.., |put| put.version <= newest) {
+            put.deciding.refuted();
+        }
+    }
 }
 
 /// Takes the ticket for the version after `base`. The next state's files are written while the intent is put; nothing names them yet.
@@ -60,28 +90,29 @@ pub(crate) async fn arm(
     intent: &Intent,
     deadline: Instant,
 ) -> Result<Armed, CommitError> {
+    let deciding = request.begin_put()?;
     let (catalog, liveness) = (context.catalog(), context.liveness());
     tracing::trace!(operation = %request.operation_id(), version = %intent.version(), "take the ticket");
     liveness.begin(intent.attempt_id());
     let started = context.clock().monotonic();
-    let (ticket, staged) = tokio::join!(
-        ticket::take_ticket(catalog, base.branch_name(), intent, deadline),
-        catalog.stage(base, &intent.publication),
-    );
+    let (ticket, staged) =
+        tokio::join!(ticket::take_ticket(catalog, base, intent, deadline), catalog.stage(base, &intent.publication),);
     liveness.record_put(context.clock().monotonic().saturating_sub(started));
     match ticket {
-        Ok(TicketOutcome::Taken) => Ok(Armed::Ours(Box::new(Ticket { staged: staged.map_err(CommitError::from) }))),
-        Ok(TicketOutcome::Lost) => {
+        TicketOutcome::Taken => {
+            Ok(Armed::Ours(Box::new(Ticket { staged: staged.map_err(CommitError::from), deciding })))
+        }
+        TicketOutcome::Lost => {
             liveness.end(intent.attempt_id());
+            deciding.refuted();
             Ok(Armed::Taken)
         }
-        Err(error) => {
-            match error.certainty() {
-                Certainty::NotApplied => liveness.end(intent.attempt_id()),
-                Certainty::Unknown => {}
-            }
+        TicketOutcome::Refused(error) => {
+            liveness.end(intent.attempt_id());
+            deciding.refuted();
             Err(error)
         }
+        TicketOutcome::Open(error) => Err(error),
     }
 }
 
@@ -109,8 +140,7 @@ impl Points {
     }
 }
 
-/// Publishes the version after `base` without a ticket: it races for that version with whoever holds one. An error means that it was
-/// certainly not published.
+/// Publishes the version after `base` without a ticket: it races for that version with whoever holds one.
 pub(crate) async fn publish_without_ticket(
     context: &Context,
     request: &Request,
@@ -120,16 +150,34 @@ pub(crate) async fn publish_without_ticket(
 ) -> Result<Put, CommitError> {
     context.hit(points.before).await?;
     let staged = context.catalog().stage(base, publication).await?;
-    let put = match publish(context, request, staged).await {
-        Ok(PublishOutcome::Published(_)) => Put::Published,
-        Ok(PublishOutcome::Lost) => Put::Lost,
+    let version = staged.version();
+    let deciding = request.begin_put()?;
+    let outcome = match publish(context, request, staged).await {
+        Ok(outcome) => outcome,
         Err(error) => match error.certainty() {
-            Certainty::NotApplied => return Err(error),
-            Certainty::Unknown => Put::Unknown(error),
+            Certainty::NotApplied => {
+                deciding.refuted();
+                return Err(error);
+            }
+            Certainty::Unknown => return Ok(Put::Unknown(OpenPut { version, deciding, cause: error })),
         },
     };
-    Ok(match context.hit(points.after).await {
-        Ok(()) => put,
-        Err(error) => Put::Interrupted(error),
-    })
+    match context.hit(points.after).await {
+        Err(lost) if lost.certainty() == Certainty::Unknown => {
+            Ok(Put::Unknown(OpenPut { version, deciding, cause: lost }))
+        }
+        passed => {
+            let put = match outcome {
+                PublishOutcome::Published(_) => {
+                    deciding.landed();
+                    Put::Published
+                }
+                PublishOutcome::Lost => {
+                    deciding.refuted();
+                    Put::Lost
+                }
+            };
+            passed.map(|()| put)
+        }
+    }
 }

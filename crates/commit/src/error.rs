@@ -3,7 +3,7 @@
 use omnigraph_catalog::{CatalogError, Newer};
 use omnigraph_storage::{Certainty, StorageError};
 use omnigraph_types::{
-    BranchName, CommitId, Effect, Failure, GraphName, GraphVersion, OperationId, Phase, TableVersion, WriterName,
+    BranchName, CommitId, Failure, GraphName, GraphVersion, OperationId, Phase, TableVersion, WriterName,
 };
 use thiserror::Error;
 
@@ -57,19 +57,9 @@ pub(crate) enum CommitError {
     RolledBack { operation_id: OperationId, reason: String },
     #[error("table {table} holds {found} where {expected} belongs")]
     Occupied { site: Site, table: String, expected: String, found: Found },
-    /// An interrupted write could not be settled in time. `effect` is that of the request that gets this error.
+    /// An interrupted write could not be settled in time.
     #[error("operation {operation_id} must be settled first: {reason}")]
-    RecoveryRequired {
-        operation_id: OperationId,
-        branch: BranchName,
-        writer: WriterName,
-        phase: Phase,
-        reason: String,
-        effect: Effect,
-    },
-    /// A write that may have taken effect could not find out whether it did.
-    #[error("the write may have taken effect: {cause}")]
-    InDoubt { cause: Box<CommitError> },
+    RecoveryRequired { operation_id: OperationId, branch: BranchName, writer: WriterName, phase: Phase, reason: String },
     #[error("the intent of version {version} on branch {branch} cannot be read", branch = site.branch)]
     IntentUnreadable { site: Site, version: GraphVersion },
     /// The state that a person confirmed has changed.
@@ -83,8 +73,11 @@ pub(crate) enum CommitError {
     EveryTable { site: Site },
     #[error("an invariant does not hold: {expected}")]
     Violation { object: String, expected: String },
-    #[error("the deadline passed before the write began to take effect")]
+    #[error("the deadline passed")]
     Deadline,
+    /// The caller was answered that nothing happens, so nothing may.
+    #[error("the request was answered before it began to take effect")]
+    Answered,
     #[error("the task of the write ended without an answer")]
     TaskLost,
     #[error("fail point {point}")]
@@ -101,30 +94,10 @@ impl CommitError {
     /// Whether a store call may have been applied although it failed.
     pub(crate) fn certainty(&self) -> Certainty {
         match self {
-            Self::Storage(error) | Self::Catalog(CatalogError::Storage(error)) => error.certainty(),
-            Self::FailPoint { injected: Injected::ReplyLost, .. } | Self::InDoubt { .. } | Self::TaskLost => {
-                Certainty::Unknown
-            }
-            Self::RecoveryRequired { effect, .. } => match effect {
-                Effect::None => Certainty::NotApplied,
-                Effect::Unknown | Effect::Committed => Certainty::Unknown,
-            },
+            Self::Storage(error) => error.certainty(),
+            Self::Catalog(error) => error.certainty(),
+            Self::FailPoint { injected: Injected::ReplyLost, .. } | Self::TaskLost => Certainty::Unknown,
             Self::FailPoint { injected: Injected::Refused, .. }
-            | Self::Catalog(
-                CatalogError::GraphNotFound(_)
-                | CatalogError::GraphExists(_)
-                | CatalogError::GraphDeleted(_)
-                | CatalogError::BranchNotFound(_)
-                | CatalogError::BranchExists(_)
-                | CatalogError::CommitNotFound(_)
-                | CatalogError::NoCommitAtTime { .. }
-                | CatalogError::OperationIdReused { .. }
-                | CatalogError::Format { .. }
-                | CatalogError::Newer { .. }
-                | CatalogError::Corrupt { .. }
-                | CatalogError::Incoherent(_)
-                | CatalogError::Unmet(_),
-            )
             | Self::Refused(_)
             | Self::ReadSetChanged { .. }
             | Self::HeadMismatch { .. }
@@ -136,50 +109,10 @@ impl CommitError {
             | Self::ConfirmationOutdated { .. }
             | Self::VersionMissing { .. }
             | Self::EveryTable { .. }
-            | Self::Violation { .. }
-            | Self::Deadline => Certainty::NotApplied,
-        }
-    }
-
-    /// The same error, met by a request that may have taken effect before: an error that only kept it from reading proves nothing about that.
-    pub(crate) fn in_doubt(self) -> Self {
-        match self {
-            Self::Storage(_)
-            | Self::Catalog(
-                CatalogError::Storage(_)
-                | CatalogError::Corrupt { .. }
-                | CatalogError::Format { .. }
-                | CatalogError::Newer { .. },
-            )
-            | Self::FailPoint { .. }
-            | Self::Contention { .. } => Self::InDoubt { cause: Box::new(self) },
-            Self::Catalog(
-                CatalogError::GraphNotFound(_)
-                | CatalogError::GraphExists(_)
-                | CatalogError::GraphDeleted(_)
-                | CatalogError::BranchNotFound(_)
-                | CatalogError::BranchExists(_)
-                | CatalogError::CommitNotFound(_)
-                | CatalogError::NoCommitAtTime { .. }
-                | CatalogError::OperationIdReused { .. }
-                | CatalogError::Incoherent(_)
-                | CatalogError::Unmet(_),
-            )
-            | Self::Refused(_)
-            | Self::ReadSetChanged { .. }
-            | Self::HeadMismatch { .. }
-            | Self::OperationIdOutOfRange { .. }
-            | Self::RolledBack { .. }
-            | Self::Occupied { .. }
             | Self::RecoveryRequired { .. }
-            | Self::InDoubt { .. }
-            | Self::IntentUnreadable { .. }
-            | Self::ConfirmationOutdated { .. }
-            | Self::VersionMissing { .. }
-            | Self::EveryTable { .. }
             | Self::Violation { .. }
             | Self::Deadline
-            | Self::TaskLost => self,
+            | Self::Answered => Certainty::NotApplied,
         }
     }
 
@@ -198,7 +131,6 @@ impl CommitError {
                     StorageError::Corrupt { .. } | StorageError::Misplaced { .. } | StorageError::TableNotFound { .. }
                 )
             }
-            Self::InDoubt { cause } => cause.is_lasting(),
             Self::Catalog(
                 CatalogError::GraphNotFound(_)
                 | CatalogError::GraphExists(_)
@@ -209,6 +141,7 @@ impl CommitError {
                 | CatalogError::NoCommitAtTime { .. }
                 | CatalogError::OperationIdReused { .. }
                 | CatalogError::Incoherent(_)
+                | CatalogError::Answered
                 | CatalogError::Unmet(_),
             )
             | Self::Refused(_)
@@ -222,6 +155,7 @@ impl CommitError {
             | Self::ConfirmationOutdated { .. }
             | Self::EveryTable { .. }
             | Self::Deadline
+            | Self::Answered
             | Self::TaskLost
             | Self::FailPoint { .. } => false,
         }

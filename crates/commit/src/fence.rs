@@ -8,7 +8,7 @@ use omnigraph_catalog::{
     RecoveryRow, Snapshot, TableTransition, UnsettledRow,
 };
 use omnigraph_storage::{CommitOutcome, Existence, TransactionKind, TransactionMark};
-use omnigraph_types::{OperationId, Phase, TableVersion};
+use omnigraph_types::{OperationId, Phase, RequestEffect, TableVersion};
 use tokio::time::Instant;
 
 use crate::attempt::{Carried, Guarded, Works};
@@ -28,12 +28,13 @@ const RECOVERY_ACTOR: &str = "omnigraph:recovery";
 
 /// Fences the tables of every `unsettled` row and publishes their removal. Returns how many tables were fenced.
 ///
-/// A table with a foreign commit is left, with its row; if no other row can go, `Occupied` names it.
+/// A table that cannot be fenced is left, with its row; if no other row can go, the error is the first such table's.
 pub(crate) async fn settle_tables(
     context: &Context,
     gate: &GateHeld,
     chain: &Chain,
     deadline: Instant,
+    effect: &RequestEffect,
 ) -> Result<usize, CommitError> {
     let mut rounds = Rounds::of_rescue();
     loop {
@@ -44,7 +45,7 @@ pub(crate) async fn settle_tables(
             return Ok(0);
         };
         let first_operation = first.operation_id;
-        let plan = plan_fences(context, &newest, rows).await?;
+        let plan = plan_fences(context, &newest, rows).await;
         if plan.removed.is_empty() {
             return match plan.refused {
                 Some(refused) => Err(refused),
@@ -53,7 +54,7 @@ pub(crate) async fn settle_tables(
         }
         let fenced = plan.pins.len();
         let intent = settling_intent(context, &newest, plan, first_operation);
-        let request = context.requests().begin(intent.operation_id());
+        let request = context.requests().begin_part(intent.operation_id(), effect);
         let works = Works::default();
         let (request, base, intent) = (&request, &newest, &intent);
         let guarded = Guarded { request, gate, base, writer: SETTLE, intent, works: &works };
@@ -78,7 +79,7 @@ struct FencePlan {
     refused: Option<CommitError>,
 }
 
-async fn plan_fences(context: &Context, newest: &Snapshot, rows: Vec<UnsettledRow>) -> Result<FencePlan, CommitError> {
+async fn plan_fences(context: &Context, newest: &Snapshot, rows: Vec<UnsettledRow>) -> FencePlan {
     let mut plan = FencePlan::default();
     for row in rows {
         let pinned =
@@ -94,17 +95,17 @@ async fn plan_fences(context: &Context, newest: &Snapshot, rows: Vec<UnsettledRo
                     });
                     plan.transitions.push(TableTransition { table: row.table, from: row.expected, to: version });
                 }
-                Err(error @ CommitError::Occupied { .. }) => {
-                    tracing::error!(table = %table.type_name, error = %error, "recovery: a table needs repair");
-                    plan.refused = Some(error);
+                // One table's trouble is not another's: the sound ones are settled whatever this one meets.
+                Err(error) => {
+                    tracing::error!(table = %table.type_name, error = %error, "recovery: a table cannot be settled");
+                    plan.refused.get_or_insert(error);
                     continue;
                 }
-                Err(error) => return Err(error),
             }
         }
         plan.removed.push(Change::UnsettledRemoved { attempt_id: row.attempt_id, table: row.table });
     }
-    Ok(plan)
+    plan
 }
 
 /// Writes a restore of the expected version after the attempt's own entries, so that nothing of it can land any more.

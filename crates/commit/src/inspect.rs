@@ -4,7 +4,7 @@ use futures::future::try_join_all;
 use omnigraph_catalog::{Catalog, Chain, Snapshot};
 use omnigraph_types::{Failure, OperationId, WriterName};
 
-use crate::answer::answer;
+use crate::answer::answer_read;
 use crate::condition::{Looked, TableCondition, look};
 use crate::decide::{Decision, Owner, SlotState, decide};
 use crate::error::CommitError;
@@ -48,7 +48,7 @@ pub struct BranchCondition {
 
 /// Reads the condition of a branch through a catalog of one's own.
 pub async fn inspect(catalog: &Catalog, chain: &Chain) -> Result<BranchCondition, Failure> {
-    answer(condition(catalog, chain).await)
+    answer_read(condition(catalog, chain).await)
 }
 
 async fn condition(catalog: &Catalog, chain: &Chain) -> Result<BranchCondition, CommitError> {

@@ -6,13 +6,12 @@
 //! what was planned (I-7). Else it goes under a ticket, like any.
 
 use omnigraph_catalog::{Chain, OperationRow, Publication, PublicationKind, Snapshot};
-use omnigraph_storage::Certainty;
-use omnigraph_types::{AttemptId, GraphVersion, TableId};
+use omnigraph_types::{AttemptId, GraphVersion, RequestEffect, TableId};
 
 use crate::attempt::{Carried, Guarded, Works};
 use crate::condition::{Looked, examine, look};
 use crate::context::Context;
-use crate::door::{Points, Put, publish_without_ticket};
+use crate::door::{OpenPuts, Points, Put, publish_without_ticket};
 use crate::error::CommitError;
 use crate::fence::settle_tables;
 use crate::gate::GateHeld;
@@ -55,13 +54,6 @@ pub(crate) async fn repair(
     task.await.map_err(|_| CommitError::TaskLost)?
 }
 
-/// Whether a publication of the request may have been made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tried {
-    No,
-    Perhaps,
-}
-
 async fn run(
     context: &Context,
     under_way: &Request,
@@ -70,17 +62,12 @@ async fn run(
 ) -> Result<RepairOutcome, CommitError> {
     let entered = context.enter(chain.branch_id, request.deadline).await;
     let gate = entered.ok_or(CommitError::Deadline)?;
-    let mut repair = Repair { context, under_way, gate: &gate, chain, request, tried: Tried::No };
+    let mut repair = Repair { context, under_way, gate: &gate, chain, request, open: OpenPuts::default() };
     let mut rounds = Rounds::of_rescue();
     loop {
         rounds.begin()?;
-        match repair.round().await {
-            Ok(Some(outcome)) => return Ok(outcome),
-            Ok(None) => {}
-            Err(error) if repair.tried == Tried::Perhaps => {
-                return Err(CommitError::InDoubt { cause: Box::new(error) });
-            }
-            Err(error) => return Err(error),
+        if let Some(outcome) = repair.round().await? {
+            return Ok(outcome);
         }
     }
 }
@@ -92,7 +79,8 @@ struct Repair<'a> {
     gate: &'a GateHeld,
     chain: &'a Chain,
     request: &'a RepairRequest,
-    tried: Tried,
+    /// Publications without a ticket whose outcome is not known.
+    open: OpenPuts,
 }
 
 /// What became of the publication of a repair.
@@ -108,11 +96,15 @@ impl Repair<'_> {
         let Self { context, chain, request, .. } = *self;
         let catalog = context.catalog();
         let newest = catalog.newest_of(chain).await?;
+        let receipt = self.receipt(&newest).await?;
+        match receipt {
+            Some(_) => self.under_way.effect().found_committed(),
+            None => self.open.refute_up_to(newest.version()),
+        }
         if newest.state().retired.is_some() {
             return Err(catalog.ended(&chain.name).into());
         }
-        if let Some(row) = self.receipt(&newest).await? {
-            self.tried = Tried::Perhaps;
+        if let Some(row) = receipt {
             let left = self.settle_rest(row.decision.attempt_id).await?;
             return Ok(Some(RepairOutcome { view: None, version: row.version, left }));
         }
@@ -120,7 +112,7 @@ impl Repair<'_> {
         let slot = ticket::read(catalog, newest.branch_id(), version).await?;
         match &slot {
             IntentSlot::Held { .. } => {
-                wait_for(context, self.gate, chain, version, request.deadline).await?;
+                wait_for(context, self.gate, chain, version, request.deadline, &RequestEffect::default()).await?;
                 return Ok(None);
             }
             // The plan refuses a newer server's.
@@ -133,17 +125,13 @@ impl Repair<'_> {
         let publication = publication(context, &newest, &plan, request, attempt_id);
         tracing::warn!(graph = %context.graph_name(), branch = %chain.name, %version, actor = %request.actor,
             operation = %request.operation_id, intent = ?plan.view.intent, tables = plan.touched.len(), "repair: confirmed");
-        self.tried = Tried::Perhaps;
         let made = match &plan.view.intent {
             Some(_) => self.take_version(&newest, &publication).await?,
             None => self.publish(&newest, publication).await?,
         };
         match made {
             Made::Published => {}
-            Made::LookAgain => {
-                self.tried = Tried::No;
-                return Ok(None);
-            }
+            Made::LookAgain => return Ok(None),
         }
         let left = self.settle_rest(attempt_id).await?;
         Ok(Some(RepairOutcome { view: Some(plan.view), version, left }))
@@ -160,15 +148,15 @@ impl Repair<'_> {
     }
 
     /// Aborts an attempt whose intent cannot be read, at its own version: its owner, a removal of the branch and other repairers race for it.
-    async fn take_version(&self, newest: &Snapshot, publication: &Publication) -> Result<Made, CommitError> {
+    async fn take_version(&mut self, newest: &Snapshot, publication: &Publication) -> Result<Made, CommitError> {
         let points = Points::of(REPAIR);
         match publish_without_ticket(self.context, self.under_way, newest, publication, points).await? {
             Put::Published => Ok(Made::Published),
-            Put::Lost | Put::Unknown(_) => Ok(Made::LookAgain),
-            Put::Interrupted(error) => match error.certainty() {
-                Certainty::NotApplied => Err(error),
-                Certainty::Unknown => Ok(Made::LookAgain),
-            },
+            Put::Lost => Ok(Made::LookAgain),
+            Put::Unknown(put) => {
+                self.open.push(put);
+                Ok(Made::LookAgain)
+            }
         }
     }
 
@@ -188,8 +176,10 @@ impl Repair<'_> {
     /// Fences what was confirmed. Returns the types that could not be.
     async fn settle_rest(&self, attempt_id: AttemptId) -> Result<Vec<String>, CommitError> {
         let Self { context, gate, chain, request, .. } = *self;
-        match settle_tables(context, gate, chain, request.deadline).await {
+        match settle_tables(context, gate, chain, request.deadline, &RequestEffect::default()).await {
             Ok(_) | Err(CommitError::Occupied { .. }) => {}
+            // A table that cannot be read is left too, and reported with those.
+            Err(error) if error.is_lasting() => {}
             Err(error) => return Err(error),
         }
         let newest = context.catalog().newest_of(chain).await?;

@@ -10,7 +10,7 @@ use omnigraph_catalog::{
     CatalogError, Chain, Change, DecidedBy, Newer, Publication, PublicationKind, RecoveryRow, Snapshot,
     TableTransition, UnsettledRow,
 };
-use omnigraph_types::{AttemptId, BranchName, Effect as FailureEffect, GraphVersion, Phase};
+use omnigraph_types::{AttemptId, BranchName, GraphVersion, Phase, RequestEffect};
 use tokio::time::Instant;
 
 use crate::context::Context;
@@ -22,6 +22,7 @@ use crate::failpoint::WriterPoints;
 use crate::gate::GateHeld;
 use crate::intent::Intent;
 use crate::liveness::Sighted;
+use crate::request::Request;
 use crate::rounds::Rounds;
 use crate::ticket::{self, IntentSlot};
 
@@ -34,6 +35,7 @@ const POLL_LAST: Duration = Duration::from_millis(100);
 const RESOLVE_PAUSE: Duration = Duration::from_millis(200);
 
 /// Waits until `version` is published, rescuing its intent once its owner counts as gone. Returns the decision, if it was ours to make.
+/// `effect` is that of the request which asked for the rescue.
 ///
 /// Past the deadline: `RecoveryRequired`, naming the operation whose intent holds the version.
 pub(crate) async fn wait_for(
@@ -42,6 +44,7 @@ pub(crate) async fn wait_for(
     chain: &Chain,
     version: GraphVersion,
     deadline: Instant,
+    effect: &RequestEffect,
 ) -> Result<Option<Decision>, CommitError> {
     let mut pause = POLL_FIRST;
     loop {
@@ -63,7 +66,7 @@ pub(crate) async fn wait_for(
         if owner == Owner::Gone {
             tracing::warn!(graph = %context.graph_name(), branch = %chain.name, version = %version, writer = %intent.writer,
                 operation = %intent.operation_id(), actor = %intent.actor, "recovery: found an interrupted write");
-            let decision = rescue(context, chain, &intent, owner).await?;
+            let decision = rescue(context, chain, &intent, owner, effect).await?;
             context.liveness().forget(intent.attempt_id());
             return Ok(Some(decision));
         }
@@ -83,7 +86,6 @@ fn pending(branch: &BranchName, intent: &Intent) -> CommitError {
         writer: intent.writer.clone(),
         phase: Phase::Apply,
         reason: "its owner may still be alive".to_owned(),
-        effect: FailureEffect::None,
     }
 }
 
@@ -95,7 +97,6 @@ pub(crate) fn unsettled(intent: &Intent, branch: &BranchName, phase: Phase) -> C
         writer: intent.writer.clone(),
         phase,
         reason: "the store fails, so that it cannot be settled now".to_owned(),
-        effect: FailureEffect::Unknown,
     }
 }
 
@@ -122,12 +123,13 @@ pub(crate) async fn settle_own(
     until: Instant,
 ) -> Result<Decision, CommitError> {
     loop {
-        let error = match rescue(context, chain, intent, Owner::Gone).await {
+        // The owner's own request knows that it is open; a decision about it is no second effect.
+        let error = match rescue(context, chain, intent, Owner::Gone, &RequestEffect::default()).await {
             Ok(decision) => return Ok(decision),
             Err(error) => error,
         };
         if error.is_lasting() {
-            return Err(CommitError::InDoubt { cause: Box::new(error) });
+            return Err(error);
         }
         if Instant::now() >= until {
             tracing::error!(operation = %intent.operation_id(), error = %error, "a write could not be settled by its owner");
@@ -143,6 +145,7 @@ pub(crate) async fn rescue(
     chain: &Chain,
     intent: &Intent,
     owner: Owner,
+    effect: &RequestEffect,
 ) -> Result<Decision, CommitError> {
     let mut rounds = Rounds::of_rescue();
     loop {
@@ -182,24 +185,22 @@ pub(crate) async fn rescue(
         };
         tracing::warn!(operation = %intent.operation_id(), version = %intent.version(), ?observations,
             "recovery: decided to {deed} the write, which has changed {} of its {} tables", made(&observations), observations.len());
-        publish_decision(context, &newest, intent, decision, &observations).await?;
+        let request = context.requests().begin_part(intent.operation_id(), effect);
+        publish_decision(context, &request, &newest, (intent, decision, &observations)).await?;
     }
 }
 
 /// Publishes a decision. Won or lost, the next round reads who has the version.
 async fn publish_decision(
     context: &Context,
+    request: &Request,
     newest: &Snapshot,
-    intent: &Intent,
-    decision: Decision,
-    observations: &[Observation],
+    (intent, decision, observations): (&Intent, Decision, &[Observation]),
 ) -> Result<(), CommitError> {
-    let request = context.requests().begin(intent.operation_id());
     let abort = || abort(context, intent, observations);
     let publication = if decision == Decision::RollForward { rolled_forward(context, intent) } else { abort() };
-    let publish = |publication| {
-        let request = &request;
-        async move { publish_without_ticket(context, request, newest, &publication, Points::of(RECOVER)).await }
+    let publish = |publication| async move {
+        publish_without_ticket(context, request, newest, &publication, Points::of(RECOVER)).await
     };
     let put = match publish(publication).await {
         // What does not fit the version it was armed for may not be published; its abort always may.
@@ -210,7 +211,7 @@ async fn publish_decision(
     };
     match put {
         Put::Published | Put::Lost => Ok(()),
-        Put::Unknown(error) | Put::Interrupted(error) => Err(error),
+        Put::Unknown(put) => Err(put.cause),
     }
 }
 

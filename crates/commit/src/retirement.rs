@@ -1,14 +1,13 @@
 //! Ending a chain: its last version is published without a ticket, so that it races with whoever holds one, and no broken intent can keep it.
 
 use omnigraph_catalog::{Change, DecidedBy, Operations, Publication, PublicationKind, RetiredRow, Snapshot};
-use omnigraph_storage::Certainty;
 
 use crate::context::Context;
 use crate::door::{Points, Put, publish_without_ticket};
 use crate::error::CommitError;
 use crate::request::Request;
 
-/// Publishes the last version of a chain after `newest`. Won, lost or unknown, the chain's newest version says what became of it: read that.
+/// Publishes the last version of a chain after `newest`. Whatever it returns, the chain's newest version says how the chain is now.
 ///
 /// It runs to its end in a task of its own, whatever becomes of the caller.
 pub(crate) async fn retire(
@@ -17,7 +16,7 @@ pub(crate) async fn retire(
     newest: &Snapshot,
     retired: RetiredRow,
     points: Points,
-) -> Result<(), CommitError> {
+) -> Result<Put, CommitError> {
     let publication = Publication {
         kind: PublicationKind::Retire,
         decision: DecidedBy::Retire.about(retired.attempt_id),
@@ -28,18 +27,11 @@ pub(crate) async fn retire(
     let (context, request, newest) = (context.clone(), request.clone(), newest.clone());
     let task = tokio::spawn(async move {
         let put = publish_without_ticket(&context, &request, &newest, &publication, points).await?;
-        match put {
-            Put::Published | Put::Lost => Ok(()),
-            Put::Unknown(error) => {
-                tracing::warn!(branch = %newest.branch_name(), %error, "the end of a branch has an unknown outcome");
-                Ok(())
-            }
-            Put::Interrupted(error) => match error.certainty() {
-                // The chain has ended, whatever this request meets now.
-                Certainty::NotApplied => Err(error.in_doubt()),
-                Certainty::Unknown => Ok(()),
-            },
+        if let Put::Unknown(put) = &put {
+            let (branch, error) = (newest.branch_name(), &put.cause);
+            tracing::warn!(%branch, %error, "the end of a branch has an unknown outcome");
         }
+        Ok(put)
     });
     task.await.map_err(|_| CommitError::TaskLost)?
 }

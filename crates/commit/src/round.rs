@@ -7,7 +7,7 @@ use omnigraph_catalog::{
     Change, CommitOperation, CommitRow, DecidedBy, OperationRow, Operations, PinChange, Precondition, Publication,
     Snapshot, TableCounts, TableRow,
 };
-use omnigraph_types::{CommitId, CommitKind, Moment, TableId};
+use omnigraph_types::{CommitId, CommitKind, Moment, RequestEffect, TableId};
 use tokio::time::Instant;
 
 use crate::attempt::{Carried, Guarded, Undone, Works};
@@ -221,7 +221,7 @@ impl Round {
             return Ok(RoundOutcome::Lost(Box::new(ready)));
         }
         if ready.touches_unsettled() {
-            settle_tables(context, &gate, &chain, deadline).await?;
+            settle_tables(context, &gate, &chain, deadline, &RequestEffect::default()).await?;
             return Ok(RoundOutcome::Lost(Box::new(ready)));
         }
         let works = ready.works();
@@ -250,9 +250,9 @@ async fn answer_undone(
     gate: &GateHeld,
     base: &Snapshot,
     intent: &Intent,
-    Undone { decision, phase, cause }: Undone,
+    Undone { decision, phase, cause, until }: Undone,
 ) -> Result<RoundOutcome, CommitError> {
-    let (chain, until) = (base.chain(), Instant::now() + context.limits().ticket_wait());
+    let chain = base.chain();
     let done = loop {
         match done_elsewhere(context, base, intent).await {
             Ok(done) => break done,
@@ -264,7 +264,7 @@ async fn answer_undone(
         }
     };
     if decision == Decision::SettleTables
-        && let Err(error) = settle_tables(context, gate, chain, until).await
+        && let Err(error) = settle_tables(context, gate, chain, until, &RequestEffect::default()).await
     {
         tracing::warn!(error = %error, "tables of an undone write are left to the next writer");
     }

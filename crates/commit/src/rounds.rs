@@ -43,11 +43,6 @@ impl Rounds {
     pub(crate) fn lost_to(&mut self, winner: CommitId) {
         self.winner = Some(winner);
     }
-
-    /// Whether this is the first round.
-    pub(crate) fn is_first(&self) -> bool {
-        self.begun <= 1
-    }
 }
 
 #[cfg(test)]
@@ -58,9 +53,9 @@ mod tests {
     fn round_beyond_the_budget_is_contention_with_the_winner() {
         let mut rounds = Rounds::at_most(2);
         let winner: CommitId = "01JZ8Q6Y3V5B7N9D1F3H5K7M9P".parse().unwrap();
-        assert!(rounds.begin().is_ok() && rounds.is_first());
+        assert!(rounds.begin().is_ok());
         rounds.lost_to(winner);
-        assert!(rounds.begin().is_ok() && !rounds.is_first());
+        assert!(rounds.begin().is_ok());
         let refused = rounds.begin();
         assert!(matches!(refused, Err(CommitError::Contention { attempts: 2, winner: Some(w) }) if w == winner));
     }

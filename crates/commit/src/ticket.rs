@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use omnigraph_catalog::{Catalog, sha256_hex};
+use omnigraph_catalog::{Catalog, Snapshot, sha256_hex};
 use omnigraph_storage::{Certainty, ObjectPath, PutOutcome, StorageError};
-use omnigraph_types::{BranchId, BranchName, Effect, GraphVersion, Phase};
+use omnigraph_types::{BranchId, GraphVersion, Phase};
 use tokio::time::Instant;
 
 use crate::error::{CommitError, Site};
@@ -44,8 +44,12 @@ impl IntentSlot {
 pub(crate) enum TicketOutcome {
     /// Ours.
     Taken,
-    /// Another attempt holds this version, or its intent was swept long ago.
+    /// Another attempt holds this version, or the version is published and its intent was swept.
     Lost,
+    /// It is not ours and will not be, and who holds it cannot be said.
+    Refused(CommitError),
+    /// It may be ours, or become ours.
+    Open(CommitError),
 }
 
 fn path(catalog: &Catalog, branch: BranchId, version: GraphVersion) -> ObjectPath {
@@ -75,54 +79,87 @@ pub(crate) async fn read(
 }
 
 /// Takes the ticket. After an unknown outcome it repeats the same put: until some attempt holds the version, "nothing happened" is not proven.
-pub(crate) async fn take_ticket(
-    catalog: &Catalog,
-    branch: &BranchName,
-    intent: &Intent,
-    until: Instant,
-) -> Result<TicketOutcome, CommitError> {
-    let bytes = intent.to_bytes().map_err(|_| CommitError::Violation {
-        object: "an intent".to_owned(),
-        expected: "a value that can be written as JSON".to_owned(),
-    })?;
+pub(crate) async fn take_ticket(catalog: &Catalog, base: &Snapshot, intent: &Intent, until: Instant) -> TicketOutcome {
+    let Ok(bytes) = intent.to_bytes() else {
+        return TicketOutcome::Refused(CommitError::Violation {
+            object: "an intent".to_owned(),
+            expected: "a value that can be written as JSON".to_owned(),
+        });
+    };
     let path = path(catalog, intent.branch_id, intent.version());
-    let mut unknown = false;
+    // Of the puts so far.
+    let mut certainty = Certainty::NotApplied;
     loop {
-        match catalog.store().put_if_absent(&path, bytes.clone()).await {
-            Ok(PutOutcome::Created) => return Ok(TicketOutcome::Taken),
-            Ok(PutOutcome::AlreadyExists) => return settle_existing(catalog, branch, intent).await,
-            Err(error) if !unknown && error.certainty() == Certainty::NotApplied => return Err(error.into()),
-            Err(error) if Instant::now() >= until => {
-                tracing::warn!(operation = %intent.operation_id(), error = %error, "intent put has no known outcome");
-                return Err(CommitError::RecoveryRequired {
+        let cause = match catalog.store().put_if_absent(&path, bytes.clone()).await {
+            Ok(PutOutcome::Created) => return TicketOutcome::Taken,
+            Ok(PutOutcome::AlreadyExists) => match holder(catalog, base, intent).await {
+                Ok(Holder::Ours) => return TicketOutcome::Taken,
+                Ok(Holder::Another) => return TicketOutcome::Lost,
+                Ok(Holder::Unreadable(error)) => return settled(certainty, error),
+                // A store may answer so while our own first put is under way.
+                Ok(Holder::Nobody) => {
+                    certainty = Certainty::Unknown;
+                    None
+                }
+                Err(error) if certainty == Certainty::NotApplied => return TicketOutcome::Open(error),
+                Err(error) => Some(error),
+            },
+            Err(error) => {
+                if error.certainty() == Certainty::Unknown {
+                    certainty = Certainty::Unknown;
+                }
+                Some(error.into())
+            }
+        };
+        match (certainty, cause) {
+            (Certainty::NotApplied, Some(error)) => return TicketOutcome::Refused(error),
+            (Certainty::NotApplied | Certainty::Unknown, cause) if Instant::now() >= until => {
+                tracing::warn!(operation = %intent.operation_id(), ?cause, "intent put has no known outcome");
+                return TicketOutcome::Open(CommitError::RecoveryRequired {
                     operation_id: intent.operation_id(),
-                    branch: branch.clone(),
+                    branch: base.branch_name().clone(),
                     writer: intent.writer.clone(),
                     phase: Phase::Arm,
                     reason: "the store does not report whether the intent was stored".to_owned(),
-                    effect: Effect::Unknown,
                 });
             }
-            Err(_) => {
-                unknown = true;
-                tokio::time::sleep(PUT_AGAIN_PAUSE).await;
-            }
+            (Certainty::NotApplied | Certainty::Unknown, _) => tokio::time::sleep(PUT_AGAIN_PAUSE).await,
         }
     }
 }
 
-async fn settle_existing(
-    catalog: &Catalog,
-    branch: &BranchName,
-    intent: &Intent,
-) -> Result<TicketOutcome, CommitError> {
-    match read(catalog, intent.branch_id, intent.version()).await? {
-        IntentSlot::Held { intent: found, .. } if found.attempt_id() == intent.attempt_id() => Ok(TicketOutcome::Taken),
-        IntentSlot::Held { .. } | IntentSlot::Empty => Ok(TicketOutcome::Lost),
-        IntentSlot::Newer(newer) => Err(CommitError::newer_intent(branch, &newer)),
+/// The slot holds something that cannot be judged: not ours, unless an own put may have been torn.
+fn settled(certainty: Certainty, error: CommitError) -> TicketOutcome {
+    match certainty {
+        Certainty::NotApplied => TicketOutcome::Refused(error),
+        Certainty::Unknown => TicketOutcome::Open(error),
+    }
+}
+
+/// Who holds a version whose intent the store reports to exist.
+enum Holder {
+    Ours,
+    Another,
+    /// Nobody, as far as the store shows.
+    Nobody,
+    /// An object that this server cannot read.
+    Unreadable(CommitError),
+}
+
+async fn holder(catalog: &Catalog, base: &Snapshot, intent: &Intent) -> Result<Holder, CommitError> {
+    let branch = base.branch_name();
+    Ok(match read(catalog, intent.branch_id, intent.version()).await? {
+        IntentSlot::Held { intent: found, .. } if found.attempt_id() == intent.attempt_id() => Holder::Ours,
+        IntentSlot::Held { .. } => Holder::Another,
+        // An intent is swept only after its version was published, which this attempt has not done.
+        IntentSlot::Empty => match catalog.newest_of(base.chain()).await?.version() >= intent.version() {
+            true => Holder::Another,
+            false => Holder::Nobody,
+        },
+        IntentSlot::Newer(newer) => Holder::Unreadable(CommitError::newer_intent(branch, &newer)),
         IntentSlot::Unreadable(_) => {
             let site = Site { graph: catalog.name().clone(), branch: branch.clone() };
-            Err(CommitError::IntentUnreadable { site, version: intent.version() })
+            Holder::Unreadable(CommitError::IntentUnreadable { site, version: intent.version() })
         }
-    }
+    })
 }

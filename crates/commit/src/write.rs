@@ -58,7 +58,7 @@ impl Write<'_> {
         let mut rounds = Rounds::of_request(self.context.limits());
         let mut staged: Option<Ready> = None;
         let (mut lost, mut turn) = (0, None);
-        let mut presumed = self.context.catalog().presumed_newest(&self.request.branch);
+        let mut presumed = self.presumed_newest();
         let mut newest = match &presumed {
             Some(snapshot) => snapshot.clone(),
             None => match self.newest_or_answer().await? {
@@ -96,8 +96,7 @@ impl Write<'_> {
             let task = tokio::spawn(async move { round.run(&context).await });
             match task.await.map_err(|_| CommitError::TaskLost)?? {
                 RoundOutcome::Published(snapshot) => return Ok(self.outcome(&snapshot)),
-                // The operation is committed: a store that does not let its commit be read proves nothing else.
-                RoundOutcome::Replayed(row) => return self.replayed(&row).await.map_err(CommitError::in_doubt),
+                RoundOutcome::Replayed(row) => return self.replayed(&row).await,
                 RoundOutcome::Lost(ready) => staged = Some(*ready),
             }
             lost += 1;
@@ -109,6 +108,15 @@ impl Write<'_> {
                 Named::Answered(outcome) => return Ok(outcome),
             };
             rounds.lost_to(newest.head());
+        }
+    }
+
+    /// The version to begin at without a look at the store. None for a write that is refused for any change since it began: what was
+    /// acknowledged before belongs to its base.
+    fn presumed_newest(&self) -> Option<Snapshot> {
+        match self.request.policy(self.writer.conflict_policy()) {
+            ConflictPolicy::PrepareAgain => self.context.catalog().presumed_newest(&self.request.branch),
+            ConflictPolicy::Refuse => None,
         }
     }
 
@@ -125,6 +133,7 @@ impl Write<'_> {
 
     /// The answer to a request whose operation is done.
     async fn replayed(&mut self, row: &OperationRow) -> Result<WriteOutcome, CommitError> {
+        self.under_way.effect().found_committed();
         Ok(match self.writer.kind() {
             ChangeKind::Commit(_) => WriteOutcome::Replayed(receipt::commit_of(self.context, row).await?),
             ChangeKind::KeepsHead(_) => WriteOutcome::Kept(row.version),

@@ -1,12 +1,12 @@
 //! An operation is a value, and one function runs all of them.
 //!
 //! What belongs to every operation is here once: the span with the operation's name, the deadline of reads, reopening of a graph that was deleted
-//! and created anew, and the exit where an error becomes a failure. Whether a caller may do what it asks for is checked here too, before
+//! and created anew, and the exit where an error becomes a failure with the request's effect. Whether a caller may do what it asks for is checked here too, before
 //! anything is read.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use omnigraph_types::{Failure, GraphName};
+use omnigraph_types::{Effect, Failure, GraphName};
 use tracing::{Instrument, info_span};
 
 use crate::caller::Caller;
@@ -51,7 +51,8 @@ pub(crate) async fn run<O: Execute>(on: &O::Target, caller: &Caller, operation: 
     let span = info_span!("operation", name = O::NAME, graph, actor = caller.actor);
     let work = async {
         match attempt(on, caller, operation).await {
-            Err(failure) if is_graph_gone(&failure) => {
+            // What may have taken effect on the graph that is gone is not done again on another one.
+            Err(failure) if is_graph_gone(&failure) && caller.effect.now() == Effect::None => {
                 let next: BoxFuture<'_, Result<O::Target, Failure>> = on.reopened(failure).boxed();
                 let next = next.await?;
                 attempt(&next, caller, operation).await
@@ -71,5 +72,8 @@ async fn attempt<O: Execute>(on: &O::Target, caller: &Caller, operation: &O) -> 
         }
         (Access::Read, None) | (Access::Write, _) => work.await,
     };
-    outcome.map_err(EngineError::failure)
+    outcome.map_err(|error| match O::ACCESS {
+        Access::Read => error.failure(),
+        Access::Write => error.failure().with_effect(caller.effect.now()),
+    })
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use omnigraph_catalog::{Catalog, Chain, CommitRow, GraphEntry, Snapshot};
 use omnigraph_commit::{CommitOptions, Committer, SettleReport};
 use omnigraph_types::{BranchName, Commit, Failure, GraphId, GraphName};
-use tokio::time::Instant;
 
+use crate::caller::Caller;
 use crate::context::Context;
 use crate::describe;
 use crate::error::Result;
@@ -93,8 +93,9 @@ impl GraphContext {
         Ok(describe::commit(self.name(), row, chain.name))
     }
 
-    /// Settles what interrupted writes left on a branch, by `deadline`.
-    pub(crate) async fn settle(&self, chain: &Chain, deadline: Instant) -> Result<SettleReport, Failure> {
-        self.shared.committer.settle(chain, deadline).await
+    /// Settles what interrupted writes left on a branch, for `caller`.
+    pub(crate) async fn settle(&self, chain: &Chain, caller: &Caller) -> Result<SettleReport, Failure> {
+        let deadline = caller.ticket_deadline(self.context().limits());
+        self.shared.committer.answering(&caller.effect).settle(chain, deadline).await
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use omnigraph_catalog::{CatalogError, NameRemoval, RetiredRow};
+use omnigraph_catalog::{Catalog, CatalogError, GraphEntry, NameRemoval, RetiredRow};
 use omnigraph_types::{Failure, GraphName};
 
 use crate::context::Context;
@@ -55,6 +55,14 @@ impl OpenGraphs {
         }
         // Two openings may have run at once: all callers get the graph that was entered first.
         Ok(self.opened().entry(name.clone()).or_insert(graph).clone())
+    }
+
+    /// The graph of an entry that was just read: the one that is open, unless that one had the name before.
+    pub(crate) fn of_entry(&self, entry: GraphEntry, catalog: Catalog) -> GraphContext {
+        match self.opened().get(&entry.name) {
+            Some(open) if open.id() == entry.graph_id => open.clone(),
+            Some(_) | None => GraphContext::new(self.shared.context.clone(), entry, catalog),
+        }
     }
 
     /// The same, with the means to reopen it.

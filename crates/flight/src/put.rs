@@ -93,6 +93,6 @@ impl Put {
         if self.end == StreamEnd::Marked && !marked {
             return Err(FlightFault::NoEndMark { rows: self.decoder.rows() }.failure());
         }
-        run::finish_load(self.messages.context(), self.load, whole).await.map(TypeLoadAnswer::Receipt)
+        run::finish_load(self.load, whole).await.map(TypeLoadAnswer::Receipt)
     }
 }

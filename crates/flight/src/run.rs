@@ -1,15 +1,14 @@
-//! Where the call of a client meets the engine: the caller, the graph, and the entry into a call's effect.
+//! Where the call of a client meets the engine: the caller and the graph.
 //!
-//! A call's context records when the call may begin to make something visible (`enter_effect`). This file alone does that, for Flight and for
-//! the native services: before an operation that writes, and before a load is committed.
+//! The caller carries the effect of the call, which the write protocol records and whatever ends the call answers with.
 
 use omnigraph_call::{CallContext, WholeBody};
 use omnigraph_engine::{Caller, Engine, Execute, Graph, GraphHandle, Load, OpenGraphs};
 use omnigraph_types::{Failure, GraphName, LoadRequest, WriteReceipt};
 
-/// The caller of an operation: the call's actor and its deadline.
+/// The caller of an operation: the call's actor, its deadline and its effect.
 pub fn caller(context: &CallContext) -> Caller {
-    Caller::new(context.actor()).until(context.deadline())
+    Caller::new(context.actor()).until(context.deadline()).with_effect(context.effect().clone())
 }
 
 /// The graph that a call is about, recorded for the log.
@@ -41,9 +40,7 @@ pub async fn write<O>(
 where
     O: Execute<Target = GraphHandle>,
 {
-    let graph = graph(engine, context, name).await?;
-    context.enter_effect();
-    graph.run(&caller(context), operation).await
+    graph(engine, context, name).await?.run(&caller(context), operation).await
 }
 
 /// Runs an operation that creates or deletes a graph.
@@ -57,7 +54,6 @@ where
     O: Execute<Target = OpenGraphs>,
 {
     context.note_graph(name.as_str());
-    context.enter_effect();
     engine.run(&caller(context), operation).await
 }
 
@@ -72,7 +68,6 @@ pub async fn begin_load(
 }
 
 /// Commits a load whose rows arrived completely.
-pub async fn finish_load(context: &CallContext, load: Load, _whole: WholeBody) -> Result<WriteReceipt, Failure> {
-    context.enter_effect();
+pub async fn finish_load(load: Load, _whole: WholeBody) -> Result<WriteReceipt, Failure> {
     load.finish().await
 }

@@ -137,8 +137,14 @@ impl CommitHandler for ExactCommits {
                 self.remember(&path, size);
                 Ok(location_of(version, path, size, naming_scheme))
             }
-            Err(ObjectStoreError::AlreadyExists { .. } | ObjectStoreError::Precondition { .. }) => {
-                Err(CommitError::CommitConflict)
+            Err(taken @ (ObjectStoreError::AlreadyExists { .. } | ObjectStoreError::Precondition { .. })) => {
+                // A store may answer so while a put of this very manifest is under way, also one of its client's own retries.
+                match object_store.inner.head(&path).await {
+                    Err(ObjectStoreError::NotFound { .. }) => {
+                        Err(CommitError::OtherError(Error::commit_status_unknown_source(version, Box::new(taken))))
+                    }
+                    Ok(_) | Err(_) => Err(CommitError::CommitConflict),
+                }
             }
             Err(error) if may_land(&error, self.kind) => {
                 Err(CommitError::OtherError(Error::commit_status_unknown_source(version, Box::new(error))))

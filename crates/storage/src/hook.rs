@@ -53,6 +53,9 @@ pub enum HookVerdict {
     /// Apply the call after `StoreHook::landing`; its caller gets an error at once. Only whole puts can be late, any other call
     /// fails instead.
     ApplyLate,
+    /// Do not apply the call; its caller gets the answer of a store that has the object, or that a put of it is under way. Only whole puts can
+    /// be answered so, any other call fails instead.
+    Conflict,
     /// Apply a put of the first half of the bytes; its caller gets an error. Only whole puts can be torn, any other call fails instead.
     Tear,
 }

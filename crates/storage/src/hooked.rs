@@ -210,6 +210,10 @@ impl ObjectStore for HookedStore {
                 self.put_late(hook, call, path, WholePut { location: location.clone(), payload, options: opts });
                 Err(HookFault::Late.error())
             }
+            HookVerdict::Conflict => Err(Error::AlreadyExists {
+                path: location.to_string(),
+                source: "a hook answers that another put of the object is under way".into(),
+            }),
             HookVerdict::Tear => {
                 let bytes = Bytes::from(payload);
                 let half = bytes.slice(..bytes.len() / 2);

@@ -1,4 +1,4 @@
-//! Makes chosen store calls fail, lose their reply, land late, tear, or wait.
+//! Makes chosen store calls fail, lose their reply, land late, keep others out, tear, or wait.
 //!
 //! Invariants: a plan counts only the calls that match it, from 1; plans are independent of each other; a paused call goes on when its
 //! `Pause` is released or dropped.
@@ -49,10 +49,19 @@ impl FaultPlan {
 enum Fault {
     Fail,
     LoseReply,
-    ApplyLate(Waiting),
+    ApplyLate(Waiting, Beside),
     Tear,
     PauseBefore(Waiting),
     PauseAfter(Waiting),
+}
+
+/// What the store does with another put of an object whose put is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    /// It takes the put.
+    Taken,
+    /// It answers that the object exists.
+    Refused,
 }
 
 #[derive(Debug, Clone)]
@@ -128,6 +137,7 @@ impl LatePut {
 struct Underway {
     path: String,
     waiting: Waiting,
+    beside: Beside,
 }
 
 /// Injects faults by plan. Share it as `Arc`; without plans it changes nothing.
@@ -164,7 +174,15 @@ impl FaultHook {
     pub fn apply_late(&self, plan: FaultPlan) -> LatePut {
         let (pause, waiting) = pause();
         let landed = Arc::clone(&waiting.landed);
-        self.arm(plan, Fault::ApplyLate(waiting));
+        self.arm(plan, Fault::ApplyLate(waiting, Beside::Taken));
+        LatePut { pause, landed }
+    }
+
+    /// The same, on a store that answers to every other put of the object meanwhile that the object exists.
+    pub fn apply_late_alone(&self, plan: FaultPlan) -> LatePut {
+        let (pause, waiting) = pause();
+        let landed = Arc::clone(&waiting.landed);
+        self.arm(plan, Fault::ApplyLate(waiting, Beside::Refused));
         LatePut { pause, landed }
     }
 
@@ -201,18 +219,28 @@ impl FaultHook {
         }
     }
 
+    /// Whether a late put of the object keeps others out.
+    fn is_kept_out(&self, path: &str) -> bool {
+        let keeps_out = |put: &Underway| put.beside == Beside::Refused && !*put.waiting.released.borrow();
+        self.underway().iter().any(|put| put.path == path && keeps_out(put))
+    }
+
     fn meet_before(&self, call: StoreCall, path: &str) -> (HookVerdict, Vec<Waiting>) {
         let (mut verdict, mut waits) = (HookVerdict::Proceed, Vec::new());
+        if call == StoreCall::PutIfAbsent && self.is_kept_out(path) {
+            return (HookVerdict::Conflict, waits);
+        }
         for armed in self.lock().iter_mut().filter(|armed| matches(&armed.plan, call, path)) {
             match &armed.fault {
-                Fault::Fail | Fault::ApplyLate(_) | Fault::Tear | Fault::PauseBefore(_) => armed.met += 1,
+                Fault::Fail | Fault::ApplyLate(..) | Fault::Tear | Fault::PauseBefore(_) => armed.met += 1,
                 Fault::LoseReply | Fault::PauseAfter(_) => continue,
             }
             if armed.plan.hits(armed.met) {
                 match &armed.fault {
                     Fault::PauseBefore(waiting) => waits.push(waiting.clone()),
-                    Fault::ApplyLate(waiting) => {
-                        self.underway().push(Underway { path: path.to_owned(), waiting: waiting.clone() });
+                    Fault::ApplyLate(waiting, beside) => {
+                        let (path, waiting, beside) = (path.to_owned(), waiting.clone(), *beside);
+                        self.underway().push(Underway { path, waiting, beside });
                         verdict = HookVerdict::ApplyLate;
                     }
                     Fault::Tear => verdict = HookVerdict::Tear,
@@ -228,12 +256,12 @@ impl FaultHook {
         for armed in self.lock().iter_mut().filter(|armed| matches(&armed.plan, call, path)) {
             match &armed.fault {
                 Fault::LoseReply | Fault::PauseAfter(_) => armed.met += 1,
-                Fault::Fail | Fault::ApplyLate(_) | Fault::Tear | Fault::PauseBefore(_) => continue,
+                Fault::Fail | Fault::ApplyLate(..) | Fault::Tear | Fault::PauseBefore(_) => continue,
             }
             if armed.plan.hits(armed.met) {
                 match &armed.fault {
                     Fault::PauseAfter(waiting) => waits.push(waiting.clone()),
-                    Fault::LoseReply | Fault::Fail | Fault::ApplyLate(_) | Fault::Tear | Fault::PauseBefore(_) => {
+                    Fault::LoseReply | Fault::Fail | Fault::ApplyLate(..) | Fault::Tear | Fault::PauseBefore(_) => {
                         verdict = AfterVerdict::LoseReply;
                     }
                 }

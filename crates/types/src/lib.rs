@@ -22,6 +22,7 @@ mod progress;
 mod query;
 mod recovery;
 mod repair;
+mod request_effect;
 mod schema;
 mod server;
 mod span;
@@ -60,6 +61,7 @@ pub use repair::{
     Confirmation, FoundTransaction, Repair, RepairPart, RepairReport, RepairState, TableDamage, TableToRepair,
     TransactionKind, UnreadableIntent,
 };
+pub use request_effect::{Answered, Deciding, RequestEffect, Share};
 pub use schema::{Cardinality, PropertyInfo, SchemaInfo, TypeShape, TypeSummary};
 pub use server::{Feature, ServerInfo};
 pub use span::Span;

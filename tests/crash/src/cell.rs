@@ -83,6 +83,8 @@ dimension! {
         Late = "late",
         /// The writer is held, its client cancels the call, and the writer continues after the next one.
         Cancel = "cancel",
+        /// The writer is held, its deadline passes and its caller is answered, and the writer continues after the next one.
+        Deadline = "deadline",
     }
 }
 

@@ -1,5 +1,7 @@
 //! The request of each writer, and the state that it finds.
 
+use std::time::Duration;
+
 use omnigraph_client::{
     Client, ClientError, CreateBranch, CreateGraph, DeleteBranch, DeleteGraph, LoadOptions, Timeout,
 };
@@ -50,9 +52,20 @@ impl Deed {
         graph: &GraphName,
         operation_id: OperationId,
     ) -> Result<String, ClientError> {
+        self.send_within(client, graph, operation_id, REQUEST_TIMEOUT).await
+    }
+
+    /// The same, where a load has this deadline. Other requests have the client's.
+    pub(crate) async fn send_within(
+        &self,
+        client: &Client,
+        graph: &GraphName,
+        operation_id: OperationId,
+        deadline: Duration,
+    ) -> Result<String, ClientError> {
         match self {
             Self::Load(branch, load) => {
-                let timeout = Timeout::After(REQUEST_TIMEOUT);
+                let timeout = Timeout::After(deadline);
                 let options = LoadOptions { operation_id, timeout, ..LoadOptions::new(load.mode) };
                 let mut loader = client.load_ndjson(graph, branch, options).await?;
                 loader.write(load.text().into()).await?;

@@ -6,6 +6,10 @@ use std::time::Duration;
 pub(crate) const BLOCKED_MAX: Duration = Duration::from_secs(5);
 /// Longest wait for the answer to any request.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(25);
+/// Deadline of a request that is held past it.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(4);
+/// The same for a rescuer, which waits for the grace before it reaches its point.
+pub(crate) const RESCUER_DEADLINE: Duration = Duration::from_secs(9);
 /// Longest wait until no operation is left unsettled.
 pub(crate) const QUIET_MAX: Duration = Duration::from_secs(5);
 /// How often the graph is checked for unsettled operations.

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::FutureExt;
+use futures::future::ready;
 use omnigraph_client::{Client, ClientError};
 use omnigraph_e2e::server::Server;
 use omnigraph_types::{BranchName, OperationId, Phase, Resource};
@@ -17,11 +19,11 @@ use crate::cell::{Cell, Fault, Next, Tables};
 use crate::check::Seen;
 use crate::deed::{Deed, Plan, dev};
 use crate::error::Violation;
-use crate::limits::{BLOCKED_MAX, CELL_MAX, HIT_MAX, LOG_POLL, REQUEST_TIMEOUT};
+use crate::limits::{BLOCKED_MAX, CELL_MAX, DEADLINE, HIT_MAX, LOG_POLL, REQUEST_TIMEOUT, RESCUER_DEADLINE};
 use crate::model::{LoadOf, Rows};
 use crate::oracle::is_missing;
 use crate::points::{Action, ArmedPoint};
-use crate::stand::{Stand, broken, client};
+use crate::stand::{Stand, broken, client, client_within};
 use crate::world::{Operation, Plain, Reply, World};
 
 /// Line in the log of a server that has examined every branch.
@@ -72,15 +74,22 @@ async fn whole(stand: Arc<Stand>, cell: Cell) -> Result<Shown, Violation> {
     operations.extend(world.died_before().await?);
 
     let id = Client::mint_operation_id();
-    let (asked, graph, deed) = (victim.client.clone(), world.graph.clone(), world.plan.deed.clone());
-    let mut request = tokio::spawn(async move { deed.send(&asked, &graph, id).await });
+    let deadline = world.deadline();
+    let asked = client_within(&victim.server, deadline).await?;
+    let (graph, deed) = (world.graph.clone(), world.plan.deed.clone());
+    let mut request = tokio::spawn(async move { deed.send_within(&asked, &graph, id, deadline).await });
     world.at_the_point(&victim, &mut request).await?;
     if cell.fault == Fault::Cancel {
         request.abort();
         victim.server.logged(CANCELLED).await;
-        if cell.next == Next::Same {
-            victim.release()?;
-        }
+    }
+    let mut answer = answered(request).boxed();
+    if cell.fault == Fault::Deadline {
+        answer = ready(answer.await).boxed();
+    }
+    let is_held = matches!(cell.fault, Fault::Cancel | Fault::Deadline);
+    if is_held && cell.next == Next::Same {
+        victim.release()?;
     }
     let fault = Instant::now();
     let mut fresh = None;
@@ -93,7 +102,7 @@ async fn whole(stand: Arc<Stand>, cell: Cell) -> Result<Shown, Violation> {
         let written = world.plain_write(&next, id).await?;
         Ok::<_, Violation>((written, fault.elapsed()))
     };
-    let (written, reply) = tokio::join!(plain, answered(request));
+    let (written, reply) = tokio::join!(plain, answer);
     let ((plain, blocked), reply) = (written?, reply?);
     if blocked > BLOCKED_MAX {
         return Err(Violation::Blocked { blocked });
@@ -103,7 +112,7 @@ async fn whole(stand: Arc<Stand>, cell: Cell) -> Result<Shown, Violation> {
         victim.release()?;
         victim.server.logged(LANDED).await;
     }
-    if cell.fault == Fault::Cancel && cell.next != Next::Same {
+    if is_held && cell.next != Next::Same {
         victim.release()?;
         // Settling waits for the writer that was held; its answer is not part of the oracle.
         for branch in [BranchName::Main, dev()] {
@@ -159,7 +168,7 @@ impl World {
             Fault::Error => Action::Error,
             Fault::Lose => Action::Lose,
             Fault::Late => Action::Late,
-            Fault::Cancel => Action::Pause,
+            Fault::Cancel | Fault::Deadline => Action::Pause,
         };
         // The second of three tables meets the fault: one is before it, and one after.
         let hit = if tables == Tables::Three && point.phase == Phase::Apply { 2 } else { 1 };
@@ -168,6 +177,15 @@ impl World {
         server.logged(EXAMINED).await;
         let client = client(&server).await?;
         Ok(Victim { server, client, release, _folder: folder })
+    }
+
+    /// How long the writer's request may take.
+    fn deadline(&self) -> Duration {
+        match (self.cell.fault, &self.plan.before) {
+            (Fault::Deadline, None) => DEADLINE,
+            (Fault::Deadline, Some(_)) => RESCUER_DEADLINE,
+            (Fault::Kill | Fault::Error | Fault::Lose | Fault::Late | Fault::Cancel, _) => REQUEST_TIMEOUT,
+        }
     }
 
     /// For a rescuer: a process that dies and leaves an operation to settle.
@@ -195,7 +213,7 @@ impl World {
         let line = match self.cell.fault {
             // The point only chooses the put: it is the put that is late.
             Fault::Late => HELD_BACK.to_owned(),
-            Fault::Kill | Fault::Error | Fault::Lose | Fault::Cancel => {
+            Fault::Kill | Fault::Error | Fault::Lose | Fault::Cancel | Fault::Deadline => {
                 format!("failpoint hit: {}/{} ", self.graph, self.cell.point)
             }
         };

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use omnigraph_client::{Client, ClientOptions, RetryPolicy, Timeout};
 use omnigraph_e2e::server::{Server, root};
@@ -68,7 +69,12 @@ async fn start(root: &Path, variables: Vec<(&'static str, String)>) -> Result<Se
 
 /// A client that resends no request by itself, so that a cell sees every answer.
 pub(crate) async fn client(server: &Server) -> Result<Client, Violation> {
-    let timeout = Timeout::After(REQUEST_TIMEOUT);
+    client_within(server, REQUEST_TIMEOUT).await
+}
+
+/// The same, with another deadline for each request.
+pub(crate) async fn client_within(server: &Server, deadline: Duration) -> Result<Client, Violation> {
+    let timeout = Timeout::After(deadline);
     let options = ClientOptions { retry: RetryPolicy::never(), timeout, ..ClientOptions::default() };
     Client::connect_with(&server.url, options).await.map_err(broken("connect to a server"))
 }

@@ -9,8 +9,8 @@ use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
 use omnigraph_storage::{CommitOutcome, Durability, Store, StoreOptions, TransactionMark};
 use omnigraph_types::{
-    AttemptId, BranchName, CommitId, CommitKind, GraphName, Limits, OperationId, Problem, SystemClock, TableId,
-    TypeKind,
+    AttemptId, BranchName, CommitId, CommitKind, GraphName, Limits, OperationId, Problem, RequestEffect, SystemClock,
+    TableId, TypeKind,
 };
 use tempfile::TempDir;
 use ulid::Ulid;
@@ -65,7 +65,7 @@ impl Stored {
             digest: "1".repeat(64),
             actor: "test".to_owned(),
         };
-        let catalog = graphs(&folder).await.create(new).await.unwrap();
+        let catalog = graphs(&folder).await.create(new, &RequestEffect::default()).await.unwrap();
         Self { catalog, folder }
     }
 

@@ -70,7 +70,15 @@ impl World {
     }
 
     fn arm_again(&self, steps: &mut Steps<'_>, actor: usize, intent: &Arc<Intent>) {
-        let chain = steps.state.chain(intent.attempt.chain);
+        let state = steps.state;
+        let chain = state.chain(intent.attempt.chain);
+        // A store may refuse a put beside one that is under way, as it refuses one of an object that exists.
+        let is_own = |put: &Put| matches!(put, Put::Intent(flying) if flying.attempt == intent.attempt);
+        let is_refused = chain.intent(intent.attempt.version).is_none() && state.flying.iter().any(is_own);
+        if is_refused && !self.holds(Rule::AbsentArmRepeated) {
+            let lost = Local::Answered(Outcome::Failed);
+            steps.turn(actor, "is answered that its intent exists, and takes its ticket for lost", lost);
+        }
         match chain.intent(intent.attempt.version) {
             None => steps.act(actor, "puts the same intent again", |to| to_armed(to, actor, intent)),
             Some(found) if found.attempt == intent.attempt => {

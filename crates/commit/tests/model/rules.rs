@@ -27,6 +27,7 @@ rules! {
     TicketIfAbsent => "a ticket is taken only where nobody holds it",
     IntentsStay => "writers do not delete intents",
     UnknownArmRepeated => "an intent put of unknown outcome is repeated, never reported as a failure",
+    AbsentArmRepeated => "an intent that exists and is not there is put again while an own put of it may be under way",
     UnknownPublishReadBack => "a publication of unknown outcome is read back, never reported as a failure",
     ExactCommits => "an effect lands at exactly its place or not at all",
     AllOrAbort => "only an attempt with every effect made is rolled forward",

@@ -334,6 +334,7 @@ pub(crate) const ABLATIONS: &[(&[Rule], &str)] = &[
     (&[Rule::TicketIfAbsent], "writers"),
     (&[Rule::IntentsStay], "writers"),
     (&[Rule::UnknownArmRepeated], "no-effects"),
+    (&[Rule::AbsentArmRepeated], "no-effects"),
     (&[Rule::UnknownPublishReadBack], "lost-replies"),
     (&[Rule::ExactCommits], "writers"),
     (&[Rule::AllOrAbort], "writers"),

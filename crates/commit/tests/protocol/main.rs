@@ -6,6 +6,7 @@ mod durable;
 mod faults;
 mod held_up;
 mod newer;
+mod outcomes;
 mod repairs;
 mod rounds;
 mod stores;

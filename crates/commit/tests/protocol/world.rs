@@ -17,7 +17,7 @@ use omnigraph_storage::{AfterVerdict, HookVerdict, Store, StoreCall, StoreHook, 
 use omnigraph_testkit::{TempStore, ids_in, node_batch, node_schema, staged_rows};
 use omnigraph_types::{
     BranchName, Clock, CommitKind, Failure, GraphName, GraphVersion, Limits, OnConflict, OperationId, Phase,
-    SystemClock, TableId, TypeKind, WriteMode,
+    RequestEffect, SystemClock, TableId, TypeKind, WriteMode,
 };
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -160,7 +160,7 @@ impl World {
             digest: "create".to_owned(),
             actor: "test".to_owned(),
         };
-        graphs(temp.store.clone()).create(new).await.expect("a new graph");
+        graphs(temp.store.clone()).create(new, &RequestEffect::default()).await.expect("a new graph");
         Self { temp }
     }
 

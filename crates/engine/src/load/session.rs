@@ -187,7 +187,12 @@ impl Load {
     }
 
     /// Validates the whole load, commits it and returns the receipt.
-    pub async fn finish(mut self) -> Result<WriteReceipt, Failure> {
+    pub async fn finish(self) -> Result<WriteReceipt, Failure> {
+        let effect = self.caller.effect.clone();
+        self.commit().await.map_err(|failure| failure.with_effect(effect.now()))
+    }
+
+    async fn commit(mut self) -> Result<WriteReceipt, Failure> {
         if let Some(reader) = self.ndjson.take() {
             let schema = self.base.schema.clone();
             let batches = self
@@ -205,7 +210,8 @@ impl Load {
         let digest = intake.digest(head);
         let counts = CountsSlot::default();
         let writer = self.stage(*intake, counts.clone()).await?;
-        let outcome = self.graph.graph.committer().write(self.write_request(digest), Box::new(writer)).await;
+        let committer = self.graph.graph.committer().answering(&self.caller.effect);
+        let outcome = committer.write(self.write_request(digest), Box::new(writer)).await;
         let outcome = match outcome {
             Err(failure) if !self.base.is_proven && is_another(&failure) => {
                 // Deleting a branch does not compete for the ticket, so a load that started from a cached head discovers the deletion

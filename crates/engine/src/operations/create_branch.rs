@@ -29,7 +29,7 @@ impl Execute for CreateBranch {
             deadline: caller.deadline,
             mode: self.mode,
         };
-        let branch = match graph.committer().create_branch(&request, &self.source).await? {
+        let branch = match graph.committer().answering(&caller.effect).create_branch(&request, &self.source).await? {
             // A fresh branch's head is the commit that it began at.
             BranchOutcome::Done(row) => Some(registered_info(graph, &row, row.source_commit).await?),
             BranchOutcome::Replayed(row) => {

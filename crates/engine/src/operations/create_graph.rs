@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use omnigraph_catalog::{CatalogError, NewGraph, NewTable};
 use omnigraph_lang::schema::{ParsedSchema, Schema, parse_schema};
-use omnigraph_storage::Certainty;
 use omnigraph_types::{
-    BranchName, CreateGraph, Diagnostic, Effect, GraphName, GraphReceipt, OperationId, OperationState, TypeKind,
-    WriteMode,
+    BranchName, CreateGraph, Diagnostic, GraphName, GraphReceipt, OperationId, OperationState, TypeKind, WriteMode,
 };
 
 use crate::caller::Caller;
@@ -53,14 +51,9 @@ impl Execute for CreateGraph {
         let point = BEFORE_GRAPH_CREATED;
         failpoints.hit(&self.name, point).await.map_err(|injected| failed(point, injected))?;
         publish(graphs, caller, new).await?;
-        // The graph exists, whatever fails from here on.
-        let receipt = async {
-            let point = AFTER_GRAPH_CREATED;
-            failpoints.hit(&self.name, point).await.map_err(|injected| failed(point, injected))?;
-            receipt(graphs, caller, &self.name, operation_id).await
-        };
-        let receipt = receipt.await;
-        let receipt = receipt.map_err(|error| error.failure().with_effect(Effect::Unknown))?;
+        let point = AFTER_GRAPH_CREATED;
+        failpoints.hit(&self.name, point).await.map_err(|injected| failed(point, injected))?;
+        let receipt = receipt(graphs, caller, &self.name, operation_id).await?;
         Ok(GraphCreated { receipt, warnings: parsed.warnings })
     }
 }
@@ -86,7 +79,7 @@ fn new_graph(request: &CreateGraph, schema: &GraphSchema, operation_id: Operatio
 /// Publishes the graph under its name. A name whose graph was deleted and that is not removed yet is removed first.
 async fn publish(graphs: &OpenGraphs, caller: &Caller, new: NewGraph) -> Result<()> {
     let names = graphs.context().names();
-    match names.create(new.clone()).await {
+    match names.create(new.clone(), &caller.effect).await {
         Err(CatalogError::GraphExists(name)) => {
             // Reading the graph that has the name detects its deletion and removes the name, also where this process has the graph open.
             let named = match graphs.handle(&name).await.map_err(EngineError::failure) {
@@ -94,11 +87,11 @@ async fn publish(graphs: &OpenGraphs, caller: &Caller, new: NewGraph) -> Result<
                 Err(failure) => Err(failure),
             };
             match named {
-                Err(failure) if is_graph_gone(&failure) => names.create(new).await.map(drop).map_err(in_doubt),
+                Err(failure) if is_graph_gone(&failure) => Ok(names.create(new, &caller.effect).await.map(drop)?),
                 Ok(_) | Err(_) => Err(CatalogError::GraphExists(name).into()),
             }
         }
-        created => created.map(drop).map_err(in_doubt),
+        created => Ok(created.map(drop)?),
     }
 }
 
@@ -113,29 +106,5 @@ async fn receipt(graphs: &OpenGraphs, caller: &Caller, name: &GraphName, id: Ope
         | OperationState::InProgress
         | OperationState::RolledBack(_)
         | OperationState::InDoubt(_) => Err(EngineError::Defect("a graph exists and its first commit cannot be read")),
-    }
-}
-
-/// Why a graph was not created; with effect unknown, where the store did not report the outcome.
-fn in_doubt(error: CatalogError) -> EngineError {
-    let certainty = match &error {
-        CatalogError::Storage(cause) => cause.certainty(),
-        CatalogError::GraphNotFound(_)
-        | CatalogError::GraphExists(_)
-        | CatalogError::GraphDeleted(_)
-        | CatalogError::BranchNotFound(_)
-        | CatalogError::BranchExists(_)
-        | CatalogError::CommitNotFound(_)
-        | CatalogError::NoCommitAtTime { .. }
-        | CatalogError::OperationIdReused { .. }
-        | CatalogError::Format { .. }
-        | CatalogError::Newer { .. }
-        | CatalogError::Corrupt { .. }
-        | CatalogError::Incoherent(_)
-        | CatalogError::Unmet(_) => Certainty::NotApplied,
-    };
-    match certainty {
-        Certainty::Unknown => error.failure().with_effect(Effect::Unknown).into(),
-        Certainty::NotApplied => error.into(),
     }
 }

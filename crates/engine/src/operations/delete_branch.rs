@@ -30,7 +30,7 @@ impl Execute for DeleteBranch {
             deadline: caller.deadline,
             mode: self.mode,
         };
-        match graph.committer().delete_branch(&request).await? {
+        match graph.committer().answering(&caller.effect).delete_branch(&request).await? {
             BranchOutcome::Done(_) | BranchOutcome::Replayed(_) | BranchOutcome::Validated => {}
         }
         Ok(BranchReceipt { operation_id, branch: None })

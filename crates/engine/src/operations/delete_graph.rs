@@ -1,13 +1,17 @@
 //! Deleting a graph with everything in it. Sent again under the same operation id, it deletes no other graph of the name.
 
+use omnigraph_catalog::{CatalogError, ToDelete};
 use omnigraph_commit::{BranchRequest, GraphOutcome};
-use omnigraph_types::{BranchName, DeleteGraph, OperationId};
+use omnigraph_types::{BranchName, DeleteGraph, GraphId, OperationId};
 
 use crate::caller::Caller;
 use crate::digest::request_digest;
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Result, is_graph_gone};
 use crate::execute::{Access, Execute};
 use crate::open_graphs::OpenGraphs;
+
+/// Graphs of the name that other operations delete first, before the request gives up.
+const GRAPHS_GONE_MAX: usize = 8;
 
 impl Execute for DeleteGraph {
     type Target = OpenGraphs;
@@ -22,10 +26,6 @@ impl Execute for DeleteGraph {
         }
         let operation_id = graphs.context().operation_id(self.operation_id);
         let digest = request_digest(Self::NAME, &[name.as_str()]);
-        if graphs.context().names().was_deleted_by(name, operation_id, &digest).await? {
-            return Ok(operation_id);
-        }
-        let graph = graphs.open(name).await?;
         let request = BranchRequest {
             operation_id,
             digest,
@@ -35,20 +35,40 @@ impl Execute for DeleteGraph {
             deadline: caller.deadline,
             mode: self.mode,
         };
-        match graph.committer().delete_graph(&request).await {
-            Ok(GraphOutcome::Ended(retired)) => {
-                // The graph is deleted, whether or not its branches are ended and its name is removed now.
-                if let Err(error) = graphs.finish_deletion(&graph, &retired).await {
-                    tracing::warn!(graph = %name, %error, "a deleted graph still has its name");
-                    graphs.forget(&graph);
+        let mut gone: Option<GraphId> = None;
+        for _ in 0..GRAPHS_GONE_MAX {
+            let named = graphs.context().names().to_delete(name, operation_id, &request.digest).await?;
+            let graph = match named {
+                ToDelete::Deleted => {
+                    caller.effect.found_committed();
+                    return Ok(operation_id);
                 }
-                Ok(operation_id)
-            }
-            Ok(GraphOutcome::Validated) => Ok(operation_id),
-            Err(failure) => {
-                graphs.forget(&graph);
-                Err(failure.into())
+                ToDelete::Graph(entry, catalog) => graphs.of_entry(entry, *catalog),
+            };
+            match graph.committer().answering(&caller.effect).delete_graph(&request).await {
+                Ok(GraphOutcome::Ended(retired)) => {
+                    // The graph is deleted, whether or not its branches are ended and its name is removed now.
+                    if let Err(error) = graphs.finish_deletion(&graph, &retired).await {
+                        tracing::warn!(graph = %name, %error, "a deleted graph still has its name");
+                        graphs.forget(&graph);
+                    }
+                    return Ok(operation_id);
+                }
+                Ok(GraphOutcome::Validated) => return Ok(operation_id),
+                // Another operation has ended it. Opening its name completes that, and the name may mean another graph then.
+                Err(failure) if is_graph_gone(&failure) && gone != Some(graph.id()) => {
+                    graphs.forget(&graph);
+                    gone = Some(graph.id());
+                    match graphs.open(name).await {
+                        Ok(_) | Err(_) => {}
+                    }
+                }
+                Err(failure) => {
+                    graphs.forget(&graph);
+                    return Err(failure.into());
+                }
             }
         }
+        Err(CatalogError::GraphDeleted(name.clone()).into())
     }
 }

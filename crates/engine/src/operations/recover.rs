@@ -24,7 +24,7 @@ impl Execute for Recover {
     async fn execute(&self, on: &GraphHandle, caller: &Caller) -> Result<Vec<Recovery>> {
         let graph = &on.graph;
         let before = graph.newest(&self.branch).await?;
-        graph.settle(before.chain(), caller.ticket_deadline(graph.context().limits())).await?;
+        graph.settle(before.chain(), caller).await?;
         let after = graph.catalog().newest_of(before.chain()).await?;
         let rows = after.state().recoveries.iter().rev().filter(|row| row.version > before.version());
         rows.map(|row| describe::recovery(&after, row)).collect()

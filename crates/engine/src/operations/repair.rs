@@ -35,7 +35,8 @@ impl Execute for Repair {
             confirmation: confirmation.clone(),
             deadline: caller.ticket_deadline(graph.context().limits()),
         };
-        let RepairOutcome { view, version, left } = graph.committer().repair(newest.chain(), confirmed).await?;
+        let committer = graph.committer().answering(&caller.effect);
+        let RepairOutcome { view, version, left } = committer.repair(newest.chain(), confirmed).await?;
         let done = RepairView { version, intent: None, tables: Vec::new(), tables_fenced: 0, confirmation: None };
         let done = view.map_or(done, |view| RepairView { version, confirmation: None, ..view });
         Ok(RepairReport { types_left: left, ..report(operation_id, RepairState::Done, done) })

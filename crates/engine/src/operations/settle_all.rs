@@ -77,7 +77,7 @@ async fn settle_graph(on: &GraphHandle, caller: &Caller) -> Vec<BranchSettled> {
     let mut chains: Vec<Chain> = live.map(BranchRow::chain).collect();
     chains.insert(0, graph.catalog().main_chain());
     let settled = stream::iter(chains).map(|chain| async move {
-        let report = graph.settle(&chain, caller.ticket_deadline(graph.context().limits())).await;
+        let report = graph.settle(&chain, caller).await;
         BranchSettled { graph: graph.name().clone(), branch: chain.name, report }
     });
     settled.buffered(CONCURRENCY).collect().await

@@ -6,6 +6,7 @@ mod conflicts;
 mod constraints;
 mod graphs;
 mod modes;
+mod names;
 mod ndjson;
 mod oracle;
 mod reads;

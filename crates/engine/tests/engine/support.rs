@@ -9,6 +9,7 @@ use futures::TryStreamExt;
 use omnigraph_engine::{
     Caller, Durability, Engine, EngineOptions, Graph, ListCommits, Load, NewRoot, PinCommit, Scan, ScanColumns,
 };
+use omnigraph_storage::StoreHook;
 use omnigraph_types::{
     BranchName, Clock, ConstraintKind, CreateGraph, Failure, Limits, LoadMode, LoadRequest, OperationId, Problem,
     ReadAt, SystemClock, Violation, WriteMode, WriteOptions, WriteReceipt,
@@ -45,13 +46,22 @@ impl Root {
     }
 
     pub(crate) async fn open(folder: &TempDir, limits: Limits) -> Engine {
+        Self::open_with(folder, limits, Vec::new()).await
+    }
+
+    /// Another process on the same root, with hooks around its store.
+    pub(crate) async fn engine_with(&self, hooks: Vec<Arc<dyn StoreHook>>) -> Engine {
+        Self::open_with(&self.folder, Limits::default(), hooks).await
+    }
+
+    async fn open_with(folder: &TempDir, limits: Limits, store_hooks: Vec<Arc<dyn StoreHook>>) -> Engine {
         let options = EngineOptions {
             limits,
             clock: Arc::new(SystemClock),
             durability: Durability::Os,
             spill_directory: Some(folder.path().to_owned()),
             new_root: NewRoot::IfEmpty,
-            store_hooks: Vec::new(),
+            store_hooks,
         };
         Engine::open(folder.path().join("root").to_str().unwrap(), options).await.unwrap()
     }

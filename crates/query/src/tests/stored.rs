@@ -13,7 +13,7 @@ use omnigraph_catalog::{
 use omnigraph_lang::query::check_query;
 use omnigraph_storage::{CommitOutcome, Durability, FileWriterOptions, Store, StoreOptions, TransactionMark};
 use omnigraph_types::{
-    AttemptId, BranchName, CommitId, CommitKind, Limits, OperationId, SystemClock, TableId, TypeKind,
+    AttemptId, BranchName, CommitId, CommitKind, Limits, OperationId, RequestEffect, SystemClock, TableId, TypeKind,
 };
 use tempfile::TempDir;
 use ulid::Ulid;
@@ -48,7 +48,7 @@ impl Stored {
             digest: "1".repeat(64),
             actor: "test".to_owned(),
         };
-        let stored = Self { catalog: graphs.create(new).await.unwrap(), folder };
+        let stored = Self { catalog: graphs.create(new, &RequestEffect::default()).await.unwrap(), folder };
         for def in graph.schema.types() {
             for batch in graph.rows.get(&def.name).into_iter().flatten() {
                 stored.append(def.id, batch.clone()).await;

@@ -112,7 +112,7 @@ impl Loads {
             bytes_read += data.len() as u64;
             load.write_ndjson(&data).await?;
         }
-        let receipt = run::finish_load(&context, load, stream.require_whole()?).await?;
+        let receipt = run::finish_load(load, stream.require_whole()?).await?;
         Ok(wire::LoadRowsResponse::to_wire(LoadedRows { receipt, bytes_read }))
     }
 }

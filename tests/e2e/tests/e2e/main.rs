@@ -2,6 +2,7 @@
 
 mod branches;
 mod cli;
+mod deadlines;
 mod errors;
 mod python;
 mod repair;

@@ -1,0 +1,118 @@
+//! Names of graphs: deletions of graphs whose name comes back, and a creation whose answer cannot be read.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use omnigraph_storage::{AfterVerdict, HookVerdict, StoreCall, StoreHook, StoreReply};
+use omnigraph_types::{DeleteGraph, Effect, Limits, WriteMode};
+use tokio::sync::Notify;
+
+use crate::support::{Root, SPEC, create, mint, tester};
+
+/// Holds the n-th listing of the names' folder back.
+#[derive(Debug)]
+struct SlowList {
+    left: AtomicI64,
+    reached: Notify,
+    go: Notify,
+}
+
+#[async_trait]
+impl StoreHook for SlowList {
+    async fn before(&self, call: StoreCall, path: &str) -> HookVerdict {
+        if call == StoreCall::List && path.contains("__graphs/g") && self.left.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.reached.notify_one();
+            self.go.notified().await;
+        }
+        HookVerdict::Proceed
+    }
+
+    async fn after(&self, _call: StoreCall, _path: &str, _reply: StoreReply) -> AfterVerdict {
+        AfterVerdict::Pass
+    }
+}
+
+/// One request to delete a graph hangs in a listing; it is resent to another server and answered; the graph is made anew; the listing goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_operation_deletes_two_graphs() {
+    let root = Root::new().await;
+    root.engine.run(&tester(), create("g", SPEC)).await.unwrap();
+    let hook = Arc::new(SlowList { left: AtomicI64::new(2), reached: Notify::new(), go: Notify::new() });
+    let slow = root.engine_with(vec![hook.clone()]).await;
+    let request = DeleteGraph {
+        name: "g".parse().unwrap(),
+        confirm: "g".to_owned(),
+        operation_id: Some(mint()),
+        mode: WriteMode::Commit,
+    };
+    let first = tokio::spawn({
+        let request = request.clone();
+        async move { slow.run(&tester(), request).await }
+    });
+    tokio::time::timeout(Duration::from_secs(20), hook.reached.notified()).await.unwrap();
+    println!("resent: {:?}", root.engine.run(&tester(), request).await);
+    let made = root.engine.run(&tester(), create("g", SPEC)).await.unwrap();
+    println!("made anew: {:?}", made.receipt.graph);
+    hook.go.notify_one();
+    println!("first: {:?}", first.await.unwrap());
+    let other = Root::open(&root.folder, Limits::default()).await;
+    let there = other.graph(&"g".parse().unwrap()).await;
+    println!("there: {:?}", there.as_ref().map(|graph| graph.id()).map_err(|failure| &failure.problem));
+    assert!(there.is_ok(), "the graph that was made after the acknowledged delete is gone");
+}
+
+/// A server that has a deleted graph open is asked to delete the one that bears its name now.
+#[tokio::test(flavor = "multi_thread")]
+async fn graph_made_anew_by_another_server_can_be_deleted() {
+    let root = Root::new().await;
+    root.engine.run(&tester(), create("g", SPEC)).await.unwrap();
+    let stale = Root::open(&root.folder, Limits::default()).await;
+    stale.graph(&"g".parse().unwrap()).await.unwrap();
+    let request = || DeleteGraph {
+        name: "g".parse().unwrap(),
+        confirm: "g".to_owned(),
+        operation_id: Some(mint()),
+        mode: WriteMode::Commit,
+    };
+    root.engine.run(&tester(), request()).await.unwrap();
+    root.engine.run(&tester(), create("g", SPEC)).await.unwrap();
+    let outcome = stale.run(&tester(), request()).await;
+    println!("{outcome:?}");
+    assert!(outcome.is_ok(), "{outcome:?}");
+}
+
+/// Fails every read of the names' entries after the first put of one.
+#[derive(Debug, Default)]
+struct NamedAndUnreadable {
+    named: AtomicBool,
+}
+
+#[async_trait]
+impl StoreHook for NamedAndUnreadable {
+    async fn before(&self, call: StoreCall, path: &str) -> HookVerdict {
+        match call == StoreCall::List && path.contains("__graphs/g") && self.named.load(Ordering::SeqCst) {
+            true => HookVerdict::Fail,
+            false => HookVerdict::Proceed,
+        }
+    }
+
+    async fn after(&self, call: StoreCall, path: &str, _reply: StoreReply) -> AfterVerdict {
+        if call == StoreCall::PutIfAbsent && path.contains("__graphs/g") {
+            self.named.store(true, Ordering::SeqCst);
+        }
+        AfterVerdict::Pass
+    }
+}
+
+/// The graph exists; what the answer says of it cannot be read.
+#[tokio::test(flavor = "multi_thread")]
+async fn creation_whose_answer_cannot_be_read_is_reported_as_committed() {
+    let root = Root::new().await;
+    let hook = Arc::new(NamedAndUnreadable::default());
+    let engine = root.engine_with(vec![hook]).await;
+    let failure = engine.run(&tester(), create("g", SPEC)).await.unwrap_err();
+    assert_eq!(failure.effect, Effect::Committed, "{failure:?}");
+    assert!(root.engine.graph(&"g".parse().unwrap()).await.is_ok());
+}
