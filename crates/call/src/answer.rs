@@ -13,23 +13,25 @@ use tonic::{Request, Response, Status};
 use crate::context::CallContext;
 use crate::fault::not_offered;
 use crate::outcome::{refuse, refuse_unwatched};
+use crate::own_headers::OwnHeaders;
 
 /// Answers a call with one message.
 pub async fn answer<M, R, F>(
-    request: Request<M>,
+    mut request: Request<M>,
     handle: impl FnOnce(CallContext, M) -> F,
 ) -> Result<Response<R>, Status>
 where
     F: Future<Output = Result<R, Failure>>,
 {
     let context = context_of(&request)?;
+    OwnHeaders::take(&mut request).finish(&[]).map_err(|failure| refuse(&context, failure))?;
     let outcome = handle(context.clone(), request.into_inner()).await;
     outcome.map(Response::new).map_err(|failure| refuse(&context, failure))
 }
 
-/// Answers a call with a stream of messages.
+/// Answers a call with a stream of messages. A call that has headers of the contract has taken them out of its request before.
 pub async fn answer_stream<M, R, S, F>(
-    request: Request<M>,
+    mut request: Request<M>,
     handle: impl FnOnce(CallContext, M) -> F,
 ) -> Result<Response<BoxStream<'static, Result<R, Status>>>, Status>
 where
@@ -37,6 +39,7 @@ where
     S: Stream<Item = Result<R, Failure>> + Send + 'static,
 {
     let context = context_of(&request)?;
+    OwnHeaders::take(&mut request).finish(&[]).map_err(|failure| refuse(&context, failure))?;
     match handle(context.clone(), request.into_inner()).await {
         Ok(items) => Ok(Response::new(items.map_err(move |failure| refuse(&context, failure)).boxed())),
         Err(failure) => Err(refuse(&context, failure)),

@@ -7,6 +7,7 @@ mod context;
 mod fault;
 mod layers;
 mod outcome;
+mod own_headers;
 mod page;
 mod watched_body;
 
@@ -16,4 +17,5 @@ pub use client_stream::ClientStream;
 pub use context::CallContext;
 pub use fault::not_offered;
 pub use layers::CallLayer;
+pub use own_headers::OwnHeaders;
 pub use page::{OpenPage, PageScope};

@@ -198,6 +198,7 @@ impl Loader {
 
     /// Ends the load: the server validates all rows and makes the one commit.
     pub async fn finish(mut self) -> Result<WriteReceipt, ClientError> {
+        self.upload.send(end_mark()).await?;
         self.upload.end().await?;
         let mut last = None;
         while let Some(answer) = self.upload.next_answer().await? {
@@ -219,6 +220,11 @@ fn decode_result(answer: &PutResult) -> Result<TypeLoadAnswer, ClientError> {
     let result = v1::LoadResult::decode(answer.app_metadata.clone());
     let result = result.map_err(|_| ClientError::Answer { what: "an answer of the load" })?;
     Ok(v1::LoadResult::from_wire(result)?)
+}
+
+/// The message that marks the end of the stream as meant: without it the server stores nothing.
+fn end_mark() -> FlightData {
+    FlightData { app_metadata: Bytes::from_static(b"end"), ..FlightData::default() }
 }
 
 /// A value that the contract requires.

@@ -108,6 +108,10 @@ pub(crate) async fn take_ticket(catalog: &Catalog, base: &Snapshot, intent: &Int
                 if error.certainty() == Certainty::Unknown {
                     certainty = Certainty::Unknown;
                 }
+                if error.is_refused_by_the_root() {
+                    // The same put again is refused too, so waiting proves nothing.
+                    return settled(certainty, error.into());
+                }
                 Some(error.into())
             }
         };

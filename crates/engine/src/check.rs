@@ -7,6 +7,7 @@
 mod accounts;
 mod branch;
 mod checker;
+mod deletions;
 mod files;
 mod history;
 

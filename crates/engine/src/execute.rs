@@ -6,11 +6,13 @@
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use omnigraph_storage::Store;
 use omnigraph_types::{Effect, Failure, GraphName};
 use tracing::{Instrument, info_span};
 
 use crate::caller::Caller;
 use crate::error::{EngineError, Result, is_graph_gone};
+use crate::vouched::{acknowledged, explained, writable};
 
 /// Whether an operation changes anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +25,9 @@ pub enum Access {
 
 /// What operations run on: all graphs of a root, one graph, or one commit of it.
 pub trait Target: Sized + Send + Sync {
+    /// The store of the root.
+    fn store(&self) -> &Store;
+
     /// The graph, where there is one.
     fn graph_name(&self) -> Option<&GraphName>;
 
@@ -50,7 +55,11 @@ pub(crate) async fn run<O: Execute>(on: &O::Target, caller: &Caller, operation: 
     let graph = on.graph_name().map(tracing::field::display);
     let span = info_span!("operation", name = O::NAME, graph, actor = caller.actor);
     let work = async {
-        match attempt(on, caller, operation).await {
+        match O::ACCESS {
+            Access::Read => {}
+            Access::Write => writable(on.store()).await?,
+        }
+        let outcome = match attempt(on, caller, operation).await {
             // What may have taken effect on the graph that is gone is not done again on another one.
             Err(failure) if is_graph_gone(&failure) && caller.effect.now() == Effect::None => {
                 let next: BoxFuture<'_, Result<O::Target, Failure>> = on.reopened(failure).boxed();
@@ -58,6 +67,11 @@ pub(crate) async fn run<O: Execute>(on: &O::Target, caller: &Caller, operation: 
                 attempt(&next, caller, operation).await
             }
             outcome => outcome,
+        };
+        match (outcome, O::ACCESS) {
+            (Ok(answer), Access::Read) => Ok(answer),
+            (Ok(answer), Access::Write) => acknowledged(on.store(), answer).await,
+            (Err(failure), Access::Read | Access::Write) => Err(explained(on.store(), failure).await),
         }
     };
     work.instrument(span).await

@@ -20,6 +20,7 @@ mod operations;
 mod schema;
 mod snapshot;
 mod transactions;
+mod vouched;
 
 pub use caller::Caller;
 pub use context::EngineOptions;

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use omnigraph_catalog::{Catalog, CatalogError, GraphEntry, NameRemoval, RetiredRow};
+use omnigraph_storage::Store;
 use omnigraph_types::{Failure, GraphName};
 
 use crate::context::Context;
@@ -113,6 +114,10 @@ pub struct GraphHandle {
 }
 
 impl Target for OpenGraphs {
+    fn store(&self) -> &Store {
+        self.shared.context.store()
+    }
+
     fn graph_name(&self) -> Option<&GraphName> {
         None
     }
@@ -123,6 +128,10 @@ impl Target for OpenGraphs {
 }
 
 impl Target for GraphHandle {
+    fn store(&self) -> &Store {
+        self.graphs.store()
+    }
+
     fn graph_name(&self) -> Option<&GraphName> {
         Some(self.graph.name())
     }

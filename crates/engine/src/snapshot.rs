@@ -7,6 +7,7 @@ use arrow::datatypes::SchemaRef;
 use futures::stream::BoxStream;
 use omnigraph_catalog::Snapshot;
 use omnigraph_lang::schema::Schema;
+use omnigraph_storage::Store;
 use omnigraph_types::{Commit, Failure, GraphName, TypeInfo, TypeKind};
 
 use crate::caller::Caller;
@@ -68,6 +69,10 @@ impl GraphSnapshot {
 }
 
 impl Target for GraphSnapshot {
+    fn store(&self) -> &Store {
+        self.context.store()
+    }
+
     fn graph_name(&self) -> Option<&GraphName> {
         Some(&self.commit.graph)
     }

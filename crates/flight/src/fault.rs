@@ -7,10 +7,11 @@ use thiserror::Error;
 /// A fault of a Flight call.
 #[derive(Debug, Error)]
 pub enum FlightFault {
-    /// The stream ended without the mark that its client had announced.
+    /// The stream ended without its mark, and its client did not give the mark up.
     #[error(
-        "the stream ended after {rows} rows without the message that marks its end, which x-omnigraph-end requires; nothing of it was stored: \
-         send it again, and last a message whose app_metadata is `end`"
+        "the stream ended after {rows} rows without the message that marks its end; nothing of it was stored: send it again, and last a \
+         message without rows whose app_metadata is `end`, or set the call header x-omnigraph-end to unmarked if a stream that breaks off may be \
+         committed as far as it came"
     )]
     NoEndMark {
         /// Rows that came.

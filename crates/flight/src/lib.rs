@@ -6,6 +6,7 @@ mod describe;
 mod encode;
 mod fault;
 mod get;
+mod load_headers;
 mod put;
 pub mod run;
 mod service;

@@ -6,17 +6,17 @@
 
 use arrow_flight::{FlightData, PutResult};
 use futures::{Stream, StreamExt, TryStreamExt, stream};
-use omnigraph_call::{CallContext, ClientStream};
+use omnigraph_call::{CallContext, ClientStream, OwnHeaders};
 use omnigraph_engine::{Engine, GetCommit, Load, TypeStream};
 use omnigraph_types::{Capture, Failure, TypeLoadAnswer};
 use omnigraph_wire::AnswerCodec;
 use omnigraph_wire::v1 as wire;
 use prost::Message;
 use tonic::Streaming;
-use tonic::metadata::MetadataMap;
 
 use crate::decode::{Decoded, StreamDecoder};
-use crate::ticket::{PutCommand, StreamEnd};
+use crate::load_headers::StreamEnd;
+use crate::ticket::PutCommand;
 use crate::{FlightFault, run};
 
 /// The `app_metadata` of the message that marks the end of a stream.
@@ -35,13 +35,13 @@ struct Put {
 pub(crate) async fn put(
     engine: &Engine,
     context: CallContext,
-    headers: MetadataMap,
+    headers: OwnHeaders,
     stream: Streaming<FlightData>,
 ) -> Result<impl Stream<Item = Result<PutResult, Failure>> + Send + use<>, Failure> {
     let limits = engine.limits();
     let mut messages = ClientStream::new(stream, context.clone(), limits);
     let mut first = messages.next().await?.ok_or_else(|| FlightFault::NoDescriptor.failure())?;
-    let PutCommand { graph, put, end } = PutCommand::parse(first.flight_descriptor.take(), &headers)?;
+    let PutCommand { graph, put, end } = PutCommand::parse(first.flight_descriptor.take(), headers)?;
 
     // From the second message on a stream is one of the few that may be long at once.
     let mut load = run::begin_load(engine, &context, &graph, put.load).await?;

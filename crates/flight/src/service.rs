@@ -6,7 +6,7 @@ use arrow_flight::{
     PollInfo, PutResult, SchemaResult, Ticket,
 };
 use futures::stream::BoxStream;
-use omnigraph_call::{answer, answer_stream, decline};
+use omnigraph_call::{OwnHeaders, answer, answer_stream, decline};
 use omnigraph_engine::Engine;
 use tonic::{Request, Response, Status, Streaming, async_trait};
 
@@ -64,8 +64,8 @@ impl FlightRpc for FlightService {
         answer_stream(request, |context, ticket| get::get(&self.engine, context, ticket)).await
     }
 
-    async fn do_put(&self, request: Request<Streaming<FlightData>>) -> Result<Response<Self::DoPutStream>, Status> {
-        let headers = request.metadata().clone();
+    async fn do_put(&self, mut request: Request<Streaming<FlightData>>) -> Result<Response<Self::DoPutStream>, Status> {
+        let headers = OwnHeaders::take(&mut request);
         answer_stream(request, |context, stream| put::put(&self.engine, context, headers, stream)).await
     }
 

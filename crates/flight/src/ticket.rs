@@ -4,35 +4,21 @@
 
 use arrow_flight::FlightDescriptor;
 use arrow_flight::flight_descriptor::DescriptorType;
-use omnigraph_call::not_offered;
+use omnigraph_call::{OwnHeaders, not_offered};
 use omnigraph_types::{
-    BranchName, Capture, Columns, Failure, GraphName, LoadMode, LoadRequest, OnConflict, QueryRequest, ReadAt,
-    TypeLoad, TypeScan, WriteMode, WriteOptions,
+    BranchName, Capture, Columns, Failure, GraphName, LoadRequest, QueryRequest, ReadAt, TypeLoad, TypeScan,
 };
 use omnigraph_wire::RequestCodec;
-use omnigraph_wire::codec::{branch_name, graph_name, optional_commit_id, optional_operation_id};
+use omnigraph_wire::codec::{branch_name, graph_name};
 use omnigraph_wire::v1 as wire;
 use prost::Message;
 use prost_types::Any;
-use tonic::metadata::MetadataMap;
 
 use crate::FlightFault;
+use crate::load_headers::{LoadHeaders, StreamEnd};
 
-const MODE_HEADER: &str = "x-omnigraph-mode";
-const OPERATION_ID_HEADER: &str = "x-omnigraph-operation-id";
-const EXPECTED_HEAD_HEADER: &str = "x-omnigraph-expected-head";
-const END_HEADER: &str = "x-omnigraph-end";
 /// Type URLs of Flight SQL's commands begin with this after their host.
 const FLIGHT_SQL_PREFIX: &str = "arrow.flight.protocol.sql.";
-
-/// What makes the end of a stream an end that the client meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StreamEnd {
-    /// The end of the request body.
-    OfBody,
-    /// A message without rows whose `app_metadata` is `end`, and then the end of the request body.
-    Marked,
-}
 
 /// A DoPut that is its own commit.
 #[derive(Debug)]
@@ -98,15 +84,16 @@ fn unpack<M: Message + Default>(any: &Any) -> Result<M, Failure> {
 
 impl PutCommand {
     /// What a DoPut's first descriptor and its call headers ask for.
-    pub(crate) fn parse(descriptor: Option<FlightDescriptor>, headers: &MetadataMap) -> Result<Self, Failure> {
+    pub(crate) fn parse(descriptor: Option<FlightDescriptor>, headers: OwnHeaders) -> Result<Self, Failure> {
         match target(descriptor)? {
             Target::Path { graph, branch, type_name } => {
-                let load = LoadRequest { branch, mode: header_mode(headers)?, options: header_options(headers)? };
-                let put = TypeLoad { type_name, load, capture: Capture::NotWanted };
-                Ok(Self { graph, put, end: header_end(headers)? })
+                let LoadHeaders { mode, options, end } = LoadHeaders::of_path(headers)?;
+                let put =
+                    TypeLoad { type_name, load: LoadRequest { branch, mode, options }, capture: Capture::NotWanted };
+                Ok(Self { graph, put, end })
             }
             Target::Command(any) if type_name(&any) == "omnigraph.v1.LoadCommand" => {
-                Self::from_wire(unpack(&any)?, header_end(headers)?)
+                Self::from_wire(unpack(&any)?, LoadHeaders::of_command(headers)?)
             }
             Target::Command(_) => Err(FlightFault::Unreadable { field: "cmd", expected: COMMAND_EXPECTED }.failure()),
         }
@@ -120,47 +107,6 @@ impl PutCommand {
         let (graph, put) = wire::LoadCommand::from_wire(command)?;
         Ok(Self { graph, put, end })
     }
-}
-
-/// What the call headers of a load by path say beside its mode.
-fn header_options(headers: &MetadataMap) -> Result<WriteOptions, Failure> {
-    let operation_id = header(headers, OPERATION_ID_HEADER)?.unwrap_or_default();
-    let expected_head = header(headers, EXPECTED_HEAD_HEADER)?.unwrap_or_default();
-    Ok(WriteOptions {
-        operation_id: optional_operation_id(operation_id)?,
-        expected_head: optional_commit_id("expected_head", expected_head)?,
-        on_conflict: OnConflict::ByKind,
-        mode: WriteMode::Commit,
-    })
-}
-
-fn header_mode(headers: &MetadataMap) -> Result<LoadMode, Failure> {
-    match header(headers, MODE_HEADER)? {
-        None => Err(FlightFault::MissingMode.failure()),
-        Some("append") => Ok(LoadMode::Append),
-        Some("merge") => Ok(LoadMode::Merge),
-        Some("overwrite") => Ok(LoadMode::Overwrite),
-        Some(other) => Err(bad_header(MODE_HEADER, other, "use append, merge or overwrite")),
-    }
-}
-
-fn header_end(headers: &MetadataMap) -> Result<StreamEnd, Failure> {
-    match header(headers, END_HEADER)? {
-        None => Ok(StreamEnd::OfBody),
-        Some("marked") => Ok(StreamEnd::Marked),
-        Some(other) => Err(bad_header(END_HEADER, other, "use marked, or leave it out")),
-    }
-}
-
-fn header<'h>(headers: &'h MetadataMap, name: &'static str) -> Result<Option<&'h str>, Failure> {
-    let text = |value: &'h tonic::metadata::AsciiMetadataValue| {
-        value.to_str().map_err(|_| bad_header(name, "not text", "use visible ASCII characters"))
-    };
-    headers.get(name).map(text).transpose()
-}
-
-fn bad_header(field: &'static str, found: &str, expected: &'static str) -> Failure {
-    FlightFault::BadField { field, found: found.to_owned(), expected }.failure()
 }
 
 impl Read {

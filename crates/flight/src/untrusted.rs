@@ -4,6 +4,7 @@
 
 use arrow::array::RecordBatch;
 use arrow_flight::{FlightData, FlightDescriptor};
+use omnigraph_call::OwnHeaders;
 use omnigraph_types::Failure;
 use tonic::metadata::MetadataMap;
 
@@ -33,8 +34,9 @@ pub fn decode_stream(messages: Vec<FlightData>, message_bytes_max: u64) -> Resul
 ///
 /// # Errors
 /// The failure that answers the call.
-pub fn put_command(descriptor: Option<FlightDescriptor>, headers: &MetadataMap) -> Result<String, Failure> {
-    PutCommand::parse(descriptor, headers).map(|command| format!("{command:?}"))
+pub fn put_command(descriptor: Option<FlightDescriptor>, headers: MetadataMap) -> Result<String, Failure> {
+    let mut request = tonic::Request::from_parts(headers, tonic::Extensions::default(), ());
+    PutCommand::parse(descriptor, OwnHeaders::take(&mut request)).map(|command| format!("{command:?}"))
 }
 
 /// Reads a DoGet's ticket, and returns what it names as text.

@@ -1,12 +1,15 @@
-//! Health: NOT_SERVING until every branch was examined, SERVING, and NOT_SERVING again from the request to stop.
+//! Health: NOT_SERVING until every branch was examined, then SERVING while the root is the one that was opened, and NOT_SERVING again from the request
+//! to stop.
 
 use std::time::Duration;
 
-use omnigraph_engine::{BranchSettled, Caller, Engine, SettleAll};
+use omnigraph_engine::{BranchSettled, Caller, Engine, RootState, SettleAll};
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tracing::{info, warn};
 
+/// Least time between two proofs of a root that nobody writes to.
+const ROOT_PROOF_INTERVAL_MIN: Duration = Duration::from_millis(10);
 /// The actor of what the server does on its own.
 const ACTOR: &str = "server";
 
@@ -39,10 +42,35 @@ pub(crate) async fn settle_and_report(engine: &Engine, reporter: &HealthReporter
     let settled = settle(engine).await;
     info!(branches = settled, "every branch is examined");
     report(reporter, ServingStatus::Serving).await;
+    tokio::join!(settle_again(engine), watch_root(engine, reporter));
+}
+
+async fn settle_again(engine: &Engine) {
     let interval = Duration::from_millis(engine.limits().recovery_interval_ms);
     while !interval.is_zero() {
         tokio::time::sleep(interval).await;
         settle(engine).await;
+    }
+}
+
+/// Reports NOT_SERVING while the root is not the one that was opened. A loss that a request meets is reported at once; a root that is idle, or lost, is
+/// proven every `root_proof_age_max_ms`.
+async fn watch_root(engine: &Engine, reporter: &HealthReporter) {
+    let interval = Duration::from_millis(engine.limits().root_proof_age_max_ms).max(ROOT_PROOF_INTERVAL_MIN);
+    let mut state = engine.root_state();
+    let mut reported = ServingStatus::Serving;
+    loop {
+        if tokio::time::timeout(interval, state.changed()).await.is_err() {
+            engine.prove_root().await;
+        }
+        let status = match *state.borrow_and_update() {
+            RootState::Proven => ServingStatus::Serving,
+            RootState::Lost(_) => ServingStatus::NotServing,
+        };
+        if status != reported {
+            report(reporter, status).await;
+            reported = status;
+        }
     }
 }
 

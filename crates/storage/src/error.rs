@@ -173,6 +173,15 @@ impl StorageError {
         }
     }
 
+    /// Whether the root takes no writes: the same call again is refused too.
+    pub fn is_refused_by_the_root(&self) -> bool {
+        let cause = match self {
+            Self::Store { source, .. } | Self::CommitUnknown { source, .. } => source,
+            _ => return false,
+        };
+        RootFault::of(cause.as_ref()).is_some()
+    }
+
     /// The failure to show, with this error as its source.
     pub fn failure(self) -> Failure {
         let (problem, message) = match &self {
@@ -205,15 +214,11 @@ impl StorageError {
                 format!("version {} of a table is not in the store: {FIND_IT}", pin.version),
             ),
             Self::Store { action, source, .. } => {
-                let message = match RootFault::of(source.as_ref()) {
-                    Some(fault) => fault.advice().to_owned(),
-                    None => format!("the store failed: {action}{}", said(source.as_ref())),
-                };
-                (Problem::StorageUnavailable, message)
+                (Problem::StorageUnavailable, explained(&format!("the store failed: {action}"), source.as_ref()))
             }
             Self::CommitUnknown { source, .. } => {
-                let message = format!("the outcome of a commit could not be read from the store{}", said(source.as_ref()));
-                (Problem::StorageUnavailable, message)
+                let failed = "the outcome of a commit could not be read from the store";
+                (Problem::StorageUnavailable, explained(failed, source.as_ref()))
             }
             Self::InexactCommit { expected, landed, .. } => (
                 Problem::InvariantViolation { object: "table".to_owned(), expected: format!("version {expected}") },
@@ -242,6 +247,14 @@ impl StorageError {
             }
         };
         Failure::new(problem, message).with_source(self)
+    }
+}
+
+/// What failed, with its cause; or the root's fault, which explains it.
+fn explained(failed: &str, source: &(dyn StdError + 'static)) -> String {
+    match RootFault::of(source) {
+        Some(fault) => fault.advice().to_owned(),
+        None => format!("{failed}{}", said(source)),
     }
 }
 

@@ -26,6 +26,7 @@ mod store;
 mod syncs;
 mod table;
 mod tree;
+mod unfinished;
 mod unfit;
 mod walk;
 

@@ -4,10 +4,13 @@
 
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
+use lance_core::Error as LanceError;
 use lance_table::format::{DataFile, Fragment};
 use lance_table::io::deletion::relative_deletion_file_path;
-use omnigraph_types::{TableVersion, TreeId};
+use omnigraph_types::{TableVersion, TreeId, contain_async};
 
+use crate::blame::reading_error;
+use crate::error::Source;
 use crate::manifest::version_in;
 use crate::{Certainty, ObjectMeta, ObjectPath, StorageError, Store, Table, TreeRef};
 
@@ -108,6 +111,45 @@ impl Table {
             paths.collect::<Vec<_>>()
         };
         self.dataset().fragments().iter().flat_map(named)
+    }
+
+    /// The files with marks of deleted rows that this version names, each with its fragment. Those of trees outside the root are left out.
+    pub fn deletion_files(&self) -> Vec<(u64, ObjectPath)> {
+        let folder = |base: Option<u32>| match base {
+            None => Some(self.pin().tree.folder()),
+            Some(base) => self.base_folder(base),
+        };
+        let file = |fragment: &Fragment| {
+            let file = fragment.deletion_file.as_ref()?;
+            Some((fragment.id, folder(file.base_id)?.child(relative_deletion_file_path(fragment.id, file))))
+        };
+        self.dataset().fragments().iter().filter_map(file).collect()
+    }
+
+    /// Reads the marks of deleted rows of a fragment.
+    ///
+    /// # Errors
+    /// `Corrupt` where they cannot be read as such, or their number is not the one that the version records.
+    pub async fn read_deletions(&self, fragment: u64) -> Result<(), StorageError> {
+        let found = usize::try_from(fragment).ok().and_then(|id| self.dataset().get_fragment(id));
+        let Some(found) = found else { return Ok(()) };
+        let corrupt = |source: Source| StorageError::Corrupt {
+            object: format!("{} fragment {fragment}", self.pin()),
+            expected: "marks of deleted rows",
+            source,
+        };
+        // Lance panics on some damaged files.
+        let read = contain_async(found.get_deletion_vector()).await.map_err(|panic| corrupt(panic.into()))?;
+        let failed =
+            |error: LanceError| reading_error("read marks of deleted rows", error.into()).unwrap_or_else(corrupt);
+        let marks = read.map_err(failed)?;
+        let recorded = found.metadata().deletion_file.as_ref().and_then(|file| file.num_deleted_rows);
+        match (marks, recorded) {
+            (Some(marks), Some(recorded)) if marks.len() != recorded => {
+                Err(corrupt(format!("{} marks, and {recorded} are recorded", marks.len()).into()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The folder of a tree that this one was cloned from.

@@ -90,7 +90,7 @@ def load_and_compare(client, contract, table, mode, kind, compression):
 def main(url, airports_csv):
     client, contract = flight.connect(url), Contract(url)
     nodes = airports(airports_csv)
-    put(client, path("Airport"), nodes.to_batches(), call_options("append", x_omnigraph_end="marked"), b"end")
+    put(client, path("Airport"), nodes.to_batches(), call_options("append"))
     stored = get(client, contract.table_ticket("Airport"))
     codes = nodes["iata"].combine_chunks()
     table = flights(codes, FLIGHTS, 0)

@@ -2,7 +2,7 @@
 
 Usage: half.py URL stay|raise
 
-Arrow's client sends a regular end of stream when the program dies of an exception, so the load announces a mark that ends it.
+Arrow's client sends a regular end of stream when the program dies of an exception; the mark that ends a load is then missing.
 """
 
 import sys
@@ -32,7 +32,7 @@ def batch(number):
 
 def main(url, end):
     client = flight.connect(url)
-    writer, _reader = client.do_put(path("Airport"), batch(0).schema, call_options("append", x_omnigraph_end="marked"))
+    writer, _reader = client.do_put(path("Airport"), batch(0).schema, call_options("append"))
     for number in range(BATCHES // 2):
         writer.write_batch(batch(number))
     print("half", flush=True)

@@ -66,7 +66,9 @@ def cases(contract):
         "type_unknown": (path("Airprt"), airport(), append),
         "graph_unknown": (path("Airport", graph="nope"), airport(), append),
         "branch_unknown": (path("Airport", branch="nope"), airport(), append),
-        "end_mark_missing": (path("Airport"), airport(), call_options("append", x_omnigraph_end="marked")),
+        "end_mark_missing": (path("Airport"), airport(), append, None),
+        "header_unknown": (path("Airport"), airport(), call_options("append", x_omnigraph_dry_run="true")),
+        "header_of_another_value": (path("Airport"), airport(), call_options("append", x_omnigraph_validate_only="yes")),
         "head_not_expected": (
             path("Airport"),
             airport(),
@@ -75,9 +77,9 @@ def cases(contract):
     }
 
 
-def refused_load(client, contract, descriptor, batches, options):
+def refused_load(client, contract, descriptor, batches, options, mark=b"end"):
     try:
-        put(client, descriptor, batches, options)
+        put(client, descriptor, batches, options, mark)
     except (flight.FlightError, pa.ArrowException) as error:
         info = getattr(error, "extra_info", None)
         answer = contract.status(info) if info else {}

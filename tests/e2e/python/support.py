@@ -84,8 +84,8 @@ def call_options(mode=None, compression=None, **headers):
     return flight.FlightCallOptions(headers=pairs, write_options=pa.ipc.IpcWriteOptions(compression=compression))
 
 
-def put(client, descriptor, batches, options, mark=None):
-    """Sends batches as one stream, ends it, with a mark if there is one, and returns the last PutResult's metadata."""
+def put(client, descriptor, batches, options, mark=b"end"):
+    """Sends batches as one stream, ends it, with a mark unless it is None, and returns the last PutResult's metadata."""
     batches = list(batches)
     writer, reader = client.do_put(descriptor, batches[0].schema, options)
     for batch in batches:

@@ -12,6 +12,7 @@ use omnigraph_types::{CheckFinding, CheckKind, FileAge, TableVersion, UnnamedFil
 
 use crate::check::accounts::{Accounts, Named, hash};
 use crate::check::checker::{CONCURRENCY, Checker, Stopped};
+use crate::check::deletions::Deletions;
 
 /// Most versions of one table that are opened to learn the files they name.
 const VERSIONS_OPENED_MAX: usize = 5_000;
@@ -50,6 +51,7 @@ struct NamedFile {
     /// Its bytes, where the version records them.
     bytes: Option<u64>,
     seen: bool,
+    is_unreadable: bool,
 }
 
 impl Checker {
@@ -73,7 +75,7 @@ impl Checker {
         let mut files = self.named_files(named).await?;
         let store = self.catalog.store().clone();
         let mut objects = store.walk(&named.path);
-        let mut resized = 0;
+        let (mut resized, mut unreadable) = (0, 0);
         while let Some(meta) = objects.try_next().await? {
             let Some(place) = TreeFile::of(&named.path, &meta.path) else { continue };
             if !named.trees.contains_key(&place.tree) {
@@ -88,6 +90,7 @@ impl Checker {
                     Some(Some(file)) => {
                         file.seen = true;
                         resized += u64::from(file.bytes.is_some_and(|bytes| bytes != meta.size));
+                        unreadable += u64::from(file.is_unreadable);
                     }
                     Some(None) => counts.add(UnnamedKind::Data, &meta, now_ms),
                     None => {}
@@ -95,14 +98,22 @@ impl Checker {
                 TableFile::Version(_) | TableFile::Other => {}
             }
         }
-        let missing = files.map_or(0, |files| files.values().filter(|file| !file.seen).count());
-        let found = match (missing, resized) {
-            (0, 0) => return Ok(()),
-            (_, 0) => format!("missing: {missing}"),
-            (0, _) => format!("of another size than they were written with: {resized}"),
-            _ => format!("missing: {missing}, of another size than they were written with: {resized}"),
-        };
-        let message = format!("data files that commits name, below {}, are {found}", named.path);
+        drop(objects);
+        for meta in store.unfinished(&named.path).await? {
+            counts.add(UnnamedKind::Data, &meta, now_ms);
+        }
+        let missing = files.map_or(0, |files| files.values().filter(|file| !file.seen).count() as u64);
+        let found = [
+            ("missing", missing),
+            ("of another size than they were written with", resized),
+            ("with marks of deleted rows that cannot be read", unreadable),
+        ];
+        let found: Vec<String> =
+            found.iter().filter(|(_, files)| *files > 0).map(|(what, files)| format!("{what}: {files}")).collect();
+        if found.is_empty() {
+            return Ok(());
+        }
+        let message = format!("files that commits name, below {}, are {}", named.path, found.join(", "));
         self.report(CheckFinding {
             kind: CheckKind::MissingFiles,
             branch: None,
@@ -130,14 +141,16 @@ impl Checker {
             }
         });
         let mut opened = opened.buffer_unordered(CONCURRENCY).boxed();
-        let mut files = HashMap::new();
+        let (mut files, mut deletions) = (HashMap::new(), Deletions::default());
         while let Some((pin, table)) = opened.next().await {
             match table {
                 Ok(table) => {
                     self.summary.table_versions += 1;
-                    files.extend(
-                        table.named_files().map(|(path, bytes)| (hash(&path), NamedFile { bytes, seen: false })),
-                    );
+                    deletions.read(&table).await?;
+                    files.extend(table.named_files().map(|(path, bytes)| {
+                        let file = hash(&path);
+                        (file, NamedFile { bytes, seen: false, is_unreadable: deletions.is_unreadable(file) })
+                    }));
                 }
                 Err(error @ (StorageError::TableNotFound { .. } | StorageError::Corrupt { .. })) => {
                     tracing::warn!(table = %named.type_name, %pin, %error, "check: a table version cannot be read");
@@ -185,6 +198,10 @@ impl Checker {
                 counts.add(UnnamedKind::State, &meta, now_ms);
             }
         }
+        drop(objects);
+        for meta in store.unfinished(&manifest).await? {
+            counts.add(UnnamedKind::State, &meta, now_ms);
+        }
         Ok(())
     }
 
@@ -199,6 +216,10 @@ impl Checker {
                 if version.is_some_and(|version| version <= *newest) {
                     counts.add(UnnamedKind::Intent, &meta, now_ms);
                 }
+            }
+            drop(objects);
+            for meta in store.unfinished(&self.catalog.paths().intents(*branch)).await? {
+                counts.add(UnnamedKind::Intent, &meta, now_ms);
             }
         }
         Ok(())

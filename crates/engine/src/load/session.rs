@@ -36,6 +36,7 @@ use crate::load::spill::SpillPool;
 use crate::load::validate::{StagedType, Validator, ValidatorParts};
 use crate::load::writer::{CountsSlot, LoadWriter};
 use crate::open_graphs::GraphHandle;
+use crate::vouched::{acknowledged, explained};
 
 /// Rows of a batch up to which it is processed in the task that received it.
 const INLINE_ROWS_MAX: usize = 1_024;
@@ -188,8 +189,12 @@ impl Load {
 
     /// Validates the whole load, commits it and returns the receipt.
     pub async fn finish(self) -> Result<WriteReceipt, Failure> {
+        let store = self.graph.graph.committer().catalog().store().clone();
         let effect = self.caller.effect.clone();
-        self.commit().await.map_err(|failure| failure.with_effect(effect.now()))
+        match self.commit().await {
+            Ok(receipt) => acknowledged(&store, receipt).await,
+            Err(failure) => Err(explained(&store, failure.with_effect(effect.now())).await),
+        }
     }
 
     async fn commit(mut self) -> Result<WriteReceipt, Failure> {

@@ -10,6 +10,7 @@ use crate::caller::Caller;
 use crate::error::Result;
 use crate::execute::{Access, Execute};
 use crate::open_graphs::GraphHandle;
+use crate::vouched::acknowledged;
 
 /// Asks what became of an operation on a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +46,16 @@ impl Execute for GetOperation {
             }
             Stored::RolledBack { reason } => OperationState::RolledBack(Box::new(self.rolled_back(reason))),
             Stored::InDoubt { reason } => OperationState::InDoubt(Box::new(self.in_doubt(reason))),
+        };
+        let state = match state {
+            // What is in place may be lost yet: asked for, it counts as acknowledged.
+            OperationState::Committed(receipt) => {
+                OperationState::Committed(acknowledged(on.graphs.context().store(), receipt).await?)
+            }
+            OperationState::Unknown
+            | OperationState::InProgress
+            | OperationState::RolledBack(_)
+            | OperationState::InDoubt(_) => state,
         };
         Ok(Operation { id: self.id, graph: graph.name().clone(), branch: self.branch.clone(), state })
     }

@@ -2,8 +2,10 @@
 
 mod arrow_load;
 mod branches;
+mod checks;
 mod conflicts;
 mod constraints;
+mod durability;
 mod graphs;
 mod modes;
 mod names;

@@ -1,17 +1,18 @@
-use omnigraph_types::{CommitId, Problem};
+use omnigraph_types::{CommitId, LoadMode, OnConflict, Problem, WriteMode};
 
 use super::*;
+use crate::load_headers::{END, EXPECTED_HEAD, MODE, ON_CONFLICT, OPERATION_ID, VALIDATE_ONLY};
 
 fn path(parts: &[&str]) -> Option<FlightDescriptor> {
     Some(FlightDescriptor::new_path(parts.iter().map(ToString::to_string).collect()))
 }
 
-fn headers(pairs: &[(&'static str, &str)]) -> MetadataMap {
-    let mut headers = MetadataMap::new();
+fn headers(pairs: &[(&'static str, &str)]) -> OwnHeaders {
+    let mut request = tonic::Request::new(());
     for (name, value) in pairs {
-        headers.insert(*name, value.parse().unwrap());
+        request.metadata_mut().append(*name, value.parse().unwrap());
     }
-    headers
+    OwnHeaders::take(&mut request)
 }
 
 fn cmd(name: &str, message: &impl Message) -> FlightDescriptor {
@@ -29,8 +30,8 @@ fn field(failure: Failure) -> String {
 #[test]
 fn path_and_headers_make_a_load() {
     let id = "01J9ZZZZZZZZZZZZZZZZZZZZZZ";
-    let pairs = [(MODE_HEADER, "merge"), (OPERATION_ID_HEADER, id), (EXPECTED_HEAD_HEADER, id)];
-    let command = PutCommand::parse(path(&["harbour", "main", "Port"]), &headers(&pairs)).unwrap();
+    let pairs = [(MODE, "merge"), (OPERATION_ID, id), (EXPECTED_HEAD, id)];
+    let command = PutCommand::parse(path(&["harbour", "main", "Port"]), headers(&pairs)).unwrap();
     assert_eq!((command.graph.as_str(), command.put.type_name.as_str()), ("harbour", "Port"));
     let load = command.put.load;
     assert_eq!((load.branch, load.mode), (BranchName::Main, LoadMode::Merge));
@@ -40,35 +41,35 @@ fn path_and_headers_make_a_load() {
 
 #[test]
 fn path_without_mode_or_with_an_unknown_one_is_refused_with_the_modes() {
-    for pairs in [&[][..], &[(MODE_HEADER, "upsert")]] {
-        let failure = PutCommand::parse(path(&["g", "main", "T"]), &headers(pairs)).unwrap_err();
+    for pairs in [&[][..], &[(MODE, "upsert")]] {
+        let failure = PutCommand::parse(path(&["g", "main", "T"]), headers(pairs)).unwrap_err();
         assert!(failure.message.contains("overwrite"), "{failure}");
-        assert_eq!(field(failure), MODE_HEADER);
+        assert_eq!(field(failure), MODE);
     }
 }
 
 #[test]
-fn end_is_marked_where_the_header_says_so_and_no_other_way() {
+fn end_is_marked_unless_the_header_gives_it_up() {
     let end = |pairs: &[(&'static str, &str)]| {
-        let pairs = [&[(MODE_HEADER, "append")], pairs].concat();
-        PutCommand::parse(path(&["g", "main", "T"]), &headers(&pairs)).map(|command| command.end)
+        let pairs = [&[(MODE, "append")], pairs].concat();
+        PutCommand::parse(path(&["g", "main", "T"]), headers(&pairs)).map(|command| command.end)
     };
-    assert_eq!(end(&[]).unwrap(), StreamEnd::OfBody);
-    assert_eq!(end(&[(END_HEADER, "marked")]).unwrap(), StreamEnd::Marked);
-    assert_eq!(field(end(&[(END_HEADER, "yes")]).unwrap_err()), END_HEADER);
+    assert_eq!(end(&[]).unwrap(), StreamEnd::Marked);
+    assert_eq!(end(&[(END, "marked")]).unwrap(), StreamEnd::Marked);
+    assert_eq!(end(&[(END, "unmarked")]).unwrap(), StreamEnd::OfBody);
+    assert_eq!(field(end(&[(END, "yes")]).unwrap_err()), END);
     let command = wire::LoadCommand { graph: "g".into(), branch: "main".into(), mode: 1, ..Default::default() };
     let descriptor = Some(cmd("omnigraph.v1.LoadCommand", &command));
-    assert_eq!(PutCommand::parse(descriptor, &headers(&[(END_HEADER, "marked")])).unwrap().end, StreamEnd::Marked);
+    assert_eq!(PutCommand::parse(descriptor, headers(&[(END, "unmarked")])).unwrap().end, StreamEnd::OfBody);
 }
 
 #[test]
 fn descriptor_without_three_parts_is_refused() {
-    let headers = headers(&[(MODE_HEADER, "append")]);
     for parts in [&[][..], &["g", "main"], &["g", "main", "T", "x"]] {
-        assert_eq!(field(PutCommand::parse(path(parts), &headers).unwrap_err()), "descriptor.path");
+        assert_eq!(field(PutCommand::parse(path(parts), headers(&[(MODE, "append")])).unwrap_err()), "descriptor.path");
     }
-    assert_eq!(field(PutCommand::parse(None, &headers).unwrap_err()), "descriptor");
-    let failure = PutCommand::parse(path(&["Not A Graph", "main", "T"]), &headers).unwrap_err();
+    assert_eq!(field(PutCommand::parse(None, headers(&[(MODE, "append")])).unwrap_err()), "descriptor");
+    let failure = PutCommand::parse(path(&["Not A Graph", "main", "T"]), headers(&[(MODE, "append")])).unwrap_err();
     assert_eq!(field(failure), "descriptor.path[0]");
 }
 
@@ -83,7 +84,7 @@ fn command_makes_a_load() {
         validate_only: true,
         ..Default::default()
     };
-    let parsed = PutCommand::parse(Some(cmd("omnigraph.v1.LoadCommand", &command)), &MetadataMap::new()).unwrap();
+    let parsed = PutCommand::parse(Some(cmd("omnigraph.v1.LoadCommand", &command)), OwnHeaders::default()).unwrap();
     assert_eq!((parsed.put.load.mode, parsed.put.capture), (LoadMode::Overwrite, Capture::Wanted));
     assert_eq!(parsed.put.load.options.mode, WriteMode::ValidateOnly);
 }
@@ -91,14 +92,15 @@ fn command_makes_a_load() {
 #[test]
 fn command_for_a_part_is_not_offered() {
     let command = wire::LoadCommand { load_id: "x".into(), ..Default::default() };
-    let failure = PutCommand::parse(Some(cmd("omnigraph.v1.LoadCommand", &command)), &MetadataMap::new()).unwrap_err();
+    let failure =
+        PutCommand::parse(Some(cmd("omnigraph.v1.LoadCommand", &command)), OwnHeaders::default()).unwrap_err();
     assert_eq!(failure.problem, Problem::Unimplemented { feature: "loads in parts".into() });
 }
 
 #[test]
 fn flight_sql_command_is_not_offered_by_name() {
     let descriptor = cmd("arrow.flight.protocol.sql.CommandStatementQuery", &Any::default());
-    let put = PutCommand::parse(Some(descriptor.clone()), &MetadataMap::new()).unwrap_err();
+    let put = PutCommand::parse(Some(descriptor.clone()), OwnHeaders::default()).unwrap_err();
     let read = Read::from_descriptor(descriptor).unwrap_err();
     for failure in [put, read] {
         assert_eq!(failure.problem, Problem::Unimplemented { feature: "Flight SQL".into() });
@@ -138,5 +140,34 @@ fn ticket_of_an_export_or_of_nothing_is_refused() {
     assert_eq!(failure.problem, Problem::Unimplemented { feature: "exports".into() });
     for bytes in [&b""[..], b"\xff\xff"] {
         assert_eq!(field(Read::from_ticket_bytes(bytes).unwrap_err()), "ticket");
+    }
+}
+
+#[test]
+fn header_of_a_load_is_obeyed_or_refused() {
+    let load = |pairs: &[(&'static str, &str)]| {
+        let pairs = [&[(MODE, "append")], pairs].concat();
+        PutCommand::parse(path(&["g", "main", "T"]), headers(&pairs)).map(|command| command.put.load.options)
+    };
+    assert_eq!(load(&[(VALIDATE_ONLY, "true")]).unwrap().mode, WriteMode::ValidateOnly);
+    assert_eq!(load(&[(VALIDATE_ONLY, "false")]).unwrap().mode, WriteMode::Commit);
+    assert_eq!(load(&[(ON_CONFLICT, "fail")]).unwrap().on_conflict, OnConflict::Fail);
+    assert_eq!(load(&[(ON_CONFLICT, "retry")]).unwrap().on_conflict, OnConflict::Retry);
+    assert_eq!(field(load(&[(VALIDATE_ONLY, "1")]).unwrap_err()), VALIDATE_ONLY);
+    assert_eq!(field(load(&[(ON_CONFLICT, "RETRY")]).unwrap_err()), ON_CONFLICT);
+    assert_eq!(field(load(&[("x-omnigraph-dry-run", "true")]).unwrap_err()), "x-omnigraph-dry-run");
+    assert_eq!(field(load(&[("x-omnigraph-validate_only", "true")]).unwrap_err()), "x-omnigraph-validate_only");
+    assert_eq!(field(load(&[(VALIDATE_ONLY, "true"), (VALIDATE_ONLY, "true")]).unwrap_err()), VALIDATE_ONLY);
+    assert_eq!(field(load(&[(MODE, "append")]).unwrap_err()), MODE);
+}
+
+#[test]
+fn header_beside_a_command_that_says_the_same_is_refused() {
+    let command = wire::LoadCommand { graph: "g".into(), branch: "main".into(), mode: 1, ..Default::default() };
+    for name in [MODE, OPERATION_ID, EXPECTED_HEAD, ON_CONFLICT, VALIDATE_ONLY] {
+        let descriptor = Some(cmd("omnigraph.v1.LoadCommand", &command));
+        let failure = PutCommand::parse(descriptor, headers(&[(name, "true")])).unwrap_err();
+        assert!(failure.message.contains(END), "{failure}");
+        assert_eq!(field(failure), name);
     }
 }

@@ -42,9 +42,14 @@ async fn messages(
         .with_options(options)
         .with_dictionary_handling(dictionaries)
         .build(stream::iter(batches).map(Ok))
+        .chain(stream::once(async { Ok(end_mark()) }))
         .try_collect()
         .await
         .unwrap()
+}
+
+fn end_mark() -> FlightData {
+    FlightData { app_metadata: "end".into(), ..Default::default() }
 }
 
 async fn plain(type_name: &str, batches: Vec<RecordBatch>) -> Vec<FlightData> {
@@ -160,6 +165,49 @@ async fn load_without_a_mode_is_refused_with_the_modes() {
     let failure = put(&server, None, stream::iter(plain("Port", vec![ports(&["OSL"])]).await)).await.unwrap_err();
     assert!(failure.message.contains("append"), "{}", failure.message);
     assert_eq!(field(failure), "x-omnigraph-mode");
+}
+
+#[tokio::test]
+async fn stream_without_its_end_mark_is_stored_only_where_the_client_gives_the_mark_up() {
+    let server = TestServer::with_graph().await;
+    let unmarked = |codes: &'static [&'static str]| async {
+        let mut messages = port_messages(codes).await;
+        assert_eq!(messages.pop(), Some(end_mark()));
+        stream::iter(messages)
+    };
+    let failure = put(&server, Some("append"), unmarked(&["OSL"]).await).await.unwrap_err();
+    assert_eq!((&failure.problem, failure.effect), (&Problem::Cancelled, Effect::None), "{failure:?}");
+    assert!(failure.message.contains("x-omnigraph-end"), "{failure}");
+    let mut request = put_request(unmarked(&["HAM"]).await, Some("append"));
+    request.metadata_mut().insert("x-omnigraph-end", "unmarked".parse().unwrap());
+    let results = server.flight().do_put(request).await.unwrap().into_inner();
+    assert_eq!(results.try_collect::<Vec<PutResult>>().await.unwrap().len(), 1);
+    assert_eq!(server.ports().await, ["HAM"]);
+}
+
+#[tokio::test]
+async fn load_that_is_validated_only_commits_nothing_and_an_unknown_header_is_refused() {
+    let server = TestServer::with_graph().await;
+    let head = server.head().await;
+    let load = async |name: &'static str| {
+        let mut request = put_request(stream::iter(port_messages(&["OSL"]).await), Some("append"));
+        request.metadata_mut().insert(name, "true".parse().unwrap());
+        let results = server.flight().do_put(request).await.map_err(failure)?.into_inner();
+        results.try_collect::<Vec<PutResult>>().await.map_err(failure)
+    };
+    assert_eq!(load("x-omnigraph-validate-only").await.unwrap().len(), 1);
+    assert_eq!(field(load("x-omnigraph-dry-run").await.unwrap_err()), "x-omnigraph-dry-run");
+    assert_eq!(server.head().await, head);
+    assert_eq!(server.ports().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn header_of_a_load_on_a_call_that_takes_none_is_refused() {
+    let server = TestServer::with_graph().await;
+    let mut request = Request::new(table_ticket("Port", &[]));
+    request.metadata_mut().insert("x-omnigraph-validate-only", "true".parse().unwrap());
+    let failure = failure(server.flight().do_get(request).await.unwrap_err());
+    assert_eq!(field(failure), "x-omnigraph-validate-only");
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
 use omnigraph_server::{BoundServer, ServeConfig, ServeError};
-use omnigraph_types::Problem;
+use omnigraph_types::{Effect, Problem};
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
@@ -8,7 +8,9 @@ use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 use tonic_reflection::pb::v1::{ServerReflectionRequest, ServerReflectionResponse};
 
-use crate::harness::TestServer;
+use omnigraph_wire::v1 as wire;
+
+use crate::harness::{GRAPH, ROWS, TestServer};
 
 async fn watch(server: &TestServer) -> tonic::Streaming<HealthCheckResponse> {
     let request = HealthCheckRequest { service: "omnigraph.v1.GraphService".into() };
@@ -32,6 +34,40 @@ async fn health_is_serving_once_every_graph_was_looked_at_and_not_after_the_stop
     assert_eq!(omnigraph_wire::from_status(&end).problem, Problem::Cancelled);
     drop(channel);
     task.await.unwrap().unwrap();
+}
+
+async fn until(statuses: &mut tonic::Streaming<HealthCheckResponse>, wanted: ServingStatus) {
+    while statuses.message().await.unwrap().unwrap().status() != wanted {}
+}
+
+#[tokio::test]
+async fn server_whose_root_is_gone_takes_no_load_reads_nothing_and_serves_again_when_it_is_back() {
+    let server = TestServer::start_with(|config| config.limits.root_proof_age_max_ms = 20).await;
+    server.create_graph(GRAPH).await.unwrap();
+    server.load(wire::LoadMode::Append, ROWS).await.unwrap();
+    let mut statuses = watch(&server).await;
+    until(&mut statuses, ServingStatus::Serving).await;
+    let (root, moved) = (server.root.path().to_owned(), server.root.path().with_extension("moved"));
+    std::fs::rename(&root, &moved).unwrap();
+    // Nobody calls the server: it proves its root by itself.
+    until(&mut statuses, ServingStatus::NotServing).await;
+    let row = r#"{"type":"Port","data":{"code":"BGO"}}"#;
+    let failure = server.load(wire::LoadMode::Append, row).await.unwrap_err();
+    assert_eq!((&failure.problem, failure.effect), (&Problem::StorageUnavailable, Effect::None), "{failure:?}");
+    assert!(failure.message.contains("removed or unmounted"), "{failure}");
+    let failure = server.create_graph("another").await.unwrap_err();
+    assert_eq!(failure.problem, Problem::StorageUnavailable, "{failure:?}");
+    let listed = server.graphs().list_graphs(wire::ListGraphsRequest::default()).await.unwrap_err();
+    assert_eq!(
+        omnigraph_wire::from_status(&listed).problem,
+        Problem::StorageUnavailable,
+        "no graphs would be a lie: {listed:?}"
+    );
+    assert!(!root.exists(), "the root is not made again");
+    std::fs::rename(&moved, &root).unwrap();
+    until(&mut statuses, ServingStatus::Serving).await;
+    server.load(wire::LoadMode::Append, row).await.unwrap();
+    assert_eq!(server.ports().await, ["BGO", "HAM", "OSL", "RTM"]);
 }
 
 #[tokio::test]

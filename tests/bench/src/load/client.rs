@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use arrow_flight::encode::FlightDataEncoderBuilder;
 use arrow_flight::error::FlightError;
-use arrow_flight::{FlightClient, FlightDescriptor};
+use arrow_flight::{FlightClient, FlightData, FlightDescriptor};
+use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use omnigraph_wire::v1::CreateGraphRequest;
 use omnigraph_wire::v1::graph_service_client::GraphServiceClient;
@@ -47,7 +48,10 @@ pub(crate) async fn load(channel: &Channel, rows: Rows, columns: Columns, total:
         .with_schema(rows.schema(columns))
         .with_max_flight_data_size(MESSAGE_BYTES_MAX)
         .with_flight_descriptor(Some(FlightDescriptor::new_path(path)))
-        .build(batches.boxed());
+        .build(batches.boxed())
+        .chain(stream::once(async {
+            Ok(FlightData { app_metadata: Bytes::from_static(b"end"), ..FlightData::default() })
+        }));
     let answers = client.do_put(messages).await.map_err(flight("send the rows"))?;
     let _: Vec<_> = answers.try_collect().await.map_err(flight("load the rows"))?;
     Ok(started.elapsed().as_secs_f64())

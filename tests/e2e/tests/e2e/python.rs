@@ -107,6 +107,8 @@ fn refusals(head: &str) -> Vec<Refusal> {
         ),
         invalid_field("mode_header_missing", "x-omnigraph-mode"),
         invalid_field("mode_header_unknown", "x-omnigraph-mode"),
+        invalid_field("header_unknown", "x-omnigraph-dry-run"),
+        invalid_field("header_of_another_value", "x-omnigraph-validate-only"),
         invalid_field("mode_of_command_missing", "mode"),
         invalid_field("path_too_short", "descriptor.path"),
         not_found(

@@ -74,7 +74,10 @@ impl Requests {
 
     fn answer(&self, path: &str, body: Vec<u8>) -> Result<String, String> {
         let mut headers = http::HeaderMap::new();
-        headers.insert("x-omnigraph-mode", http::HeaderValue::from_static("append"));
+        // No other call takes headers of the contract.
+        if path == "/arrow.flight.protocol.FlightService/DoPut" {
+            headers.insert("x-omnigraph-mode", http::HeaderValue::from_static("append"));
+        }
         self.runtime.block_on(rpc::call(&self.channel, path, body, &headers)).judge()
     }
 

@@ -123,7 +123,7 @@ fn headers(text: &[u8]) -> Result<String, String> {
         }
     }
     let descriptor = FlightDescriptor::new_path(["g", "main", "Port"].map(str::to_owned).to_vec());
-    outcome_of(untrusted::put_command(Some(descriptor), &MetadataMap::from_headers(headers)))
+    outcome_of(untrusted::put_command(Some(descriptor), MetadataMap::from_headers(headers)))
 }
 
 fn page_token(text: &str) -> Result<String, String> {
@@ -155,7 +155,7 @@ impl Target for Words {
         let with = |door: u8, bytes: Vec<u8>| [vec![door], bytes].concat();
         let list = PageScope { call: "ListCommits", fields: &["g", "main"] };
         let headers = format!(
-            "x-omnigraph-mode:merge\nx-omnigraph-end:marked\nx-omnigraph-operation-id:{COMMIT}\nx-omnigraph-expected-head:{COMMIT}"
+            "x-omnigraph-mode:merge\nx-omnigraph-end:unmarked\nx-omnigraph-validate-only:true\nx-omnigraph-on-conflict:retry\nx-omnigraph-operation-id:{COMMIT}\nx-omnigraph-expected-head:{COMMIT}"
         );
         vec![
             with(0, ticket(Ticket::Table(table()))),
@@ -177,7 +177,7 @@ impl Target for Words {
         match door % DOORS {
             0 => outcome_of(untrusted::ticket(bytes)),
             1 => match FlightDescriptor::decode(bytes) {
-                Ok(descriptor) => outcome_of(untrusted::put_command(Some(descriptor), &MetadataMap::new())),
+                Ok(descriptor) => outcome_of(untrusted::put_command(Some(descriptor), MetadataMap::new())),
                 Err(_) => Ok("no descriptor".to_owned()),
             },
             2 => match FlightDescriptor::decode(bytes) {
