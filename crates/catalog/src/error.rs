@@ -1,6 +1,7 @@
 //! What can go wrong between a graph's name and one version of one branch.
 
 use omnigraph_storage::{Certainty, StorageError};
+use omnigraph_types::date::format_datetime;
 use omnigraph_types::{BranchName, CommitId, Effect, Failure, GraphName, OperationId, Problem, Resource};
 use thiserror::Error;
 
@@ -30,7 +31,7 @@ pub enum CatalogError {
     #[error("there is no commit {0}")]
     CommitNotFound(CommitId),
     /// Nothing was committed on the branch at or before the time asked for.
-    #[error("branch {branch:?} has no commit at or before {time_ms} ms")]
+    #[error("branch {branch:?} has no commit at or before {}", moment(*time_ms))]
     NoCommitAtTime {
         /// The branch.
         branch: BranchName,
@@ -139,7 +140,7 @@ impl CatalogError {
             ),
             Self::NoCommitAtTime { branch, time_ms } => (
                 not_found(Resource::Commit, format!("{branch}@{time_ms}")),
-                format!("branch {branch} has no commit at or before {time_ms} ms since 1970: name a later time"),
+                format!("branch {branch} has no commit at or before {}: name a later time", moment(*time_ms)),
             ),
             Self::OperationIdReused { operation_id, first_digest, commit } => (
                 Problem::OperationIdReused { first_digest: first_digest.clone(), commit: *commit },
@@ -176,6 +177,11 @@ impl CatalogError {
             Self::Storage(_) => (Problem::StorageUnavailable, "the store failed".to_owned()),
         }
     }
+}
+
+/// A time as people write it.
+fn moment(time_ms: u64) -> String {
+    format_datetime(i64::try_from(time_ms).unwrap_or(i64::MAX))
 }
 
 fn not_found(resource: Resource, name: String) -> Problem {

@@ -6,10 +6,12 @@
 mod branch;
 mod changes;
 mod check;
+mod completions;
 mod global;
 mod graph;
 mod load;
 mod log;
+mod man;
 mod operation;
 mod pages;
 mod query;
@@ -22,26 +24,30 @@ mod server;
 mod session;
 mod values;
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsStr;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::error::CliError;
 
 pub(crate) use global::Global;
 pub(crate) use session::{Outcome, Session};
 
+/// The version, and the commit that it was built from where that is known.
+const VERSION: &str = env!("OMNIGRAPH_VERSION");
+
 /// A graph database whose history branches: the server, and a client for the terminal.
 #[derive(Debug, Parser)]
 #[command(
     name = "omnigraph",
-    version,
+    version = VERSION,
     propagate_version = true,
-    disable_help_subcommand = true,
     after_help = "\
 Begin with:
   omnigraph serve --root ./graphs
   omnigraph graph create airline --schema airline.pg
   omnigraph load airline --type Airport airports.csv --mode append
-  omnigraph query airline --text 'query n() { match { $a: Airport } return { count($a) } }'
+  omnigraph query airline 'query n() { match { $a: Airport } return { count($a) } }'
 
 Exit codes: 0 done, 1 the request failed, 2 the command line is wrong; `check` has more."
 )]
@@ -95,6 +101,29 @@ pub(crate) enum Command {
     Repair(repair::RepairArguments),
     /// Show what the server is: version, limits, features
     Server,
+    /// Print the script that completes commands in a shell
+    #[command(after_help = completions::EXAMPLES)]
+    Completions(completions::CompletionsArguments),
+    /// Write the manual's pages into a folder
+    #[command(after_help = man::EXAMPLES)]
+    Man(man::ManArguments),
+}
+
+impl Arguments {
+    /// Reads the command line and the environment. An empty variable counts as one that is not set: that is how scripts leave one out.
+    pub(crate) fn read() -> Self {
+        let matches = without_empty_variables(Self::command()).get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+}
+
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
+    let unset = |argument: clap::Arg| match argument.get_env().is_some_and(empty) {
+        true => argument.env(None),
+        false => argument,
+    };
+    command.mut_args(unset).mut_subcommands(without_empty_variables)
 }
 
 /// Runs a command.
@@ -104,6 +133,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, CliError> {
         Command::Check(arguments) => return check::run(&Session::open(&global).await?, &arguments).await,
         Command::Repair(arguments) => return repair::run(&Session::open(&global).await?, arguments).await,
         Command::Serve(arguments) => serve::run(*arguments).await,
+        Command::Completions(arguments) => completions::run(&arguments, Arguments::command()),
+        Command::Man(arguments) => man::run(&arguments, Arguments::command()),
         Command::Server => server::run(&Session::open(&global).await?).await,
         Command::Graph(command) => graph::run(&global, command).await,
         Command::Schema(command) => schema::run(&Session::open(&global).await?, command).await,

@@ -21,6 +21,14 @@ pub(crate) enum CliError {
     /// A file cannot be read as rows.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// A file cannot be read as rows, and an earlier attempt to load it may have been stored.
+    #[error("{error}")]
+    InputAfter {
+        /// Why.
+        error: InputError,
+        /// The load.
+        write: Box<Write>,
+    },
     /// A read failed.
     #[error(transparent)]
     Read(#[from] ClientError),
@@ -31,6 +39,8 @@ pub(crate) enum CliError {
         error: ClientError,
         /// The query's text.
         text: String,
+        /// The parameters that were given.
+        params: Vec<String>,
     },
     /// A schema was refused; its text shows where.
     #[error("{error}")]
@@ -108,9 +118,12 @@ pub(crate) struct Write {
 }
 
 impl CliError {
-    /// The failure of a load of which an earlier attempt may have had an effect.
-    pub(crate) fn after(self, earlier: Effect) -> Self {
+    /// The failure of a load of which an earlier attempt may have had an effect: nothing is proven of the whole then.
+    pub(crate) fn after(self, earlier: Effect, write: Write) -> Self {
         match self {
+            error if earlier == Effect::None => error,
+            Self::Input(error) => Self::InputAfter { error, write: Box::new(write) },
+            Self::Interrupted => Self::InterruptedCommit(Box::new(write)),
             Self::Load(failed) => {
                 let FailedLoad { error, write, places } = *failed;
                 Self::Load(Box::new(FailedLoad { error: error.after(earlier), write, places }))

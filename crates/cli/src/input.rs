@@ -9,36 +9,49 @@
 
 mod arrow_file;
 mod columns;
+mod contained;
 mod csv_file;
 mod error;
 mod format;
+mod int96;
 mod meter;
+mod one_schema;
 mod open;
 mod parquet_file;
-mod quotes;
+mod records;
 mod rows;
 mod text;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::datatypes::SchemaRef;
+use omnigraph_types::{Contained, contain};
+
+use contained::contained_items;
+use one_schema::unify;
+use rows::Batches;
 
 pub(crate) use columns::{ColumnChoice, Rename, TypeColumns};
-pub(crate) use error::{InputError, Misuse};
+pub(crate) use csv_file::lines_of;
+pub(crate) use error::{InputError, LineFault, Misuse};
 pub(crate) use format::Format;
 pub(crate) use meter::{Meter, Place};
-pub(crate) use open::{STANDARD_INPUT, bytes_of, is_standard_input, open_file};
+pub(crate) use open::{STANDARD_INPUT, bytes_of, is_standard_input, open_file, open_stream};
 pub(crate) use rows::{ReadOptions, Table};
 
 /// Files of one load: each stays open until it is read.
 const FILES_MAX: usize = 512;
 
 impl Format {
-    /// The format that a file's name promises.
+    /// The format that a file's name promises, which may end in `.gz`.
     pub(crate) fn of(path: &Path) -> Result<Self, InputError> {
-        let extension = path.extension().and_then(|text| text.to_str()).unwrap_or("").to_ascii_lowercase();
-        match extension.as_str() {
+        let extension =
+            |path: &Path| path.extension().and_then(|text| text.to_str()).unwrap_or("").to_ascii_lowercase();
+        let stem = match extension(path).as_str() {
+            "gz" => path.with_extension(""),
+            _ => path.to_owned(),
+        };
+        match extension(&stem).as_str() {
             "csv" => Ok(Self::Csv),
             "tsv" | "tab" => Ok(Self::Tsv),
             "parquet" | "pq" => Ok(Self::Parquet),
@@ -59,6 +72,15 @@ impl Format {
         }
         Ok(format)
     }
+
+    /// What separates the cells of a text in this format, unless the command line says it.
+    pub(crate) fn delimiter(self) -> Option<u8> {
+        match self {
+            Self::Csv => Some(b','),
+            Self::Tsv => Some(b'\t'),
+            Self::Parquet | Self::Ndjson | Self::Arrow => None,
+        }
+    }
 }
 
 /// Opens `files` as rows of `of`, having looked at the columns of each. `meter` counts what is read.
@@ -72,9 +94,14 @@ pub(crate) fn open(
     check_files(files)?;
     let mut tables = Vec::with_capacity(files.len());
     for file in files {
-        tables.push((file.clone(), open_one(file, format, of, options, meter)?));
+        let damaged = |contained: Contained| InputError::Damaged { file: file.clone(), contained };
+        let table = contain(|| open_one(file, format, of, options, meter)).map_err(damaged)??;
+        let of_file = file.clone();
+        let damaged = move |contained| InputError::Damaged { file: of_file.clone(), contained };
+        let batches: Batches = Box::new(contained_items(table.batches, damaged));
+        tables.push((file.clone(), Table { schema: table.schema, batches }));
     }
-    let schema = one_schema(&tables)?;
+    let (schema, tables) = unify(tables, of)?;
     let meter = Arc::clone(meter);
     let batches = tables.into_iter().flat_map(move |(file, table)| {
         meter.enter(&file);
@@ -114,38 +141,12 @@ fn open_one(
         return Err(InputError::StandardInputUnsupported { format });
     }
     match format {
-        Format::Csv => csv_file::open(file, b',', of, options, meter),
-        Format::Tsv => csv_file::open(file, b'\t', of, options, meter),
+        Format::Csv => csv_file::open(file, options.delimiter.unwrap_or(b','), of, options, meter),
+        Format::Tsv => csv_file::open(file, options.delimiter.unwrap_or(b'\t'), of, options, meter),
         Format::Parquet => parquet_file::open(file, of, options, meter),
         Format::Arrow => arrow_file::open(file, of, options, meter),
         Format::Ndjson => Err(InputError::NotATable { file: file.to_owned() }),
     }
-}
-
-/// The schema that all files share; which two differ, and where, if they do not.
-fn one_schema(tables: &[(PathBuf, Table)]) -> Result<SchemaRef, InputError> {
-    let (first_file, first) = tables.first().ok_or(InputError::NoFiles)?;
-    for (file, table) in &tables[1..] {
-        let pairs = first.schema.fields().iter().zip(table.schema.fields());
-        let differing = pairs
-            .filter(|(a, b)| a.name() != b.name() || a.data_type() != b.data_type())
-            .map(|(a, b)| (a.name().clone(), format!("{} {}, {} {}", a.name(), a.data_type(), b.name(), b.data_type())))
-            .next();
-        if let Some((column, types)) = differing {
-            return Err(InputError::FilesDiffer { first: first_file.clone(), other: file.clone(), column, types });
-        }
-        if first.schema.fields().len() != table.schema.fields().len() {
-            let (longer, shorter) = if first.schema.fields().len() > table.schema.fields().len() {
-                (&first.schema, &table.schema)
-            } else {
-                (&table.schema, &first.schema)
-            };
-            let column = longer.field(shorter.fields().len()).name().clone();
-            let types = "only one of them has it".to_owned();
-            return Err(InputError::FilesDiffer { first: first_file.clone(), other: file.clone(), column, types });
-        }
-    }
-    Ok(Arc::clone(&first.schema))
 }
 
 #[cfg(test)]

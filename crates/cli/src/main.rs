@@ -7,10 +7,9 @@ mod input;
 mod output;
 mod progress;
 mod report;
+mod shell;
 
 use std::process::ExitCode;
-
-use clap::Parser;
 
 use command::{Arguments, Command, Outcome};
 use error::CliError;
@@ -24,7 +23,8 @@ const MENDS_ITSELF: u8 = 3;
 const NEEDS_PERSON: u8 = 4;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = Arguments::read();
+    omnigraph_types::quiet_contained_panics();
     if matches!(arguments.command, Command::Serve(_)) {
         allocator::fix_threshold();
     }

@@ -16,6 +16,7 @@ use omnigraph_types::{Diagnostic, Effect, Failure, MergeConflict, Problem, Retry
 
 use crate::error::{Change, CliError, FailedLoad, Write};
 use crate::input::{Misuse, Place};
+use crate::shell::shell;
 
 /// The whole text that goes to the standard error.
 pub(crate) fn text(error: &CliError) -> String {
@@ -25,8 +26,15 @@ pub(crate) fn text(error: &CliError) -> String {
             Misuse::CommandLine => format!("error: {input}\n"),
             Misuse::Data => format!("error: {input}\nnext: nothing was stored; correct the file and load again\n"),
         },
+        CliError::InputAfter { write, .. } => {
+            format!("error: {error}\nnext: an earlier attempt of the load may be stored; ask with\n  {}\n", ask(write))
+        }
         CliError::Read(error) => Report::new(error).read(),
-        CliError::Query { error, text } => Report::new(error).with_text(text).read(),
+        CliError::Query { error, text, params } => {
+            let mut out = Report::new(error).with_text(text).read();
+            out.push_str(&next_of_parameter(error, params));
+            out
+        }
         CliError::Schema { error, text, operation_id } => {
             let again = format!("omnigraph graph create ... --operation-id {operation_id}");
             Report::new(error).with_text(text).write(&again, None)
@@ -73,11 +81,25 @@ pub(crate) fn headline(error: &ClientError) -> String {
     }
 }
 
+/// What to do about a parameter: one that was not given is given, and one that was given is corrected or left out.
+fn next_of_parameter(error: &ClientError, given: &[String]) -> String {
+    match error.problem() {
+        Some(Problem::ParamInvalid { parameter }) if parameter.is_empty() => String::new(),
+        Some(Problem::ParamInvalid { parameter }) if given.contains(parameter) => {
+            format!("next: correct --param {parameter}=..., or leave it out if the query does not declare it\n")
+        }
+        Some(Problem::ParamInvalid { parameter }) => {
+            format!("next: give it as --param {parameter}='<JSON value>'; a text is written in quotes in it\n")
+        }
+        Some(_) | None => String::new(),
+    }
+}
+
 /// The command that asks for the outcome of a write.
 fn ask(write: &Write) -> String {
     let branch = match write.branch.as_str() {
         "main" => String::new(),
-        name => format!(" --branch '{name}'"),
+        name => format!(" --branch {}", shell(name)),
     };
     format!("omnigraph operation {} {}{branch}", write.graph, write.operation_id)
 }
@@ -119,10 +141,6 @@ impl<'a> Report<'a> {
                 Retry::AfterReread => out.push_str("next: read again, then decide again\n"),
                 Retry::Never => {}
             }
-        }
-        if let Problem::ParamInvalid { parameter } = &self.failure.problem {
-            let _ =
-                writeln!(out, "next: give it as --param {parameter}='<JSON value>'; a text is written in quotes in it");
         }
         out
     }
@@ -180,10 +198,14 @@ impl<'a> Report<'a> {
         for (name, value) in &details {
             let _ = writeln!(out, "  {name:width$}  {value}");
         }
-        // With one file its rows are the rows of the load.
-        let several = self.places.iter().any(|(row, place)| *row != place.row);
-        for (row, place) in self.places.iter().filter(|_| several) {
-            let _ = writeln!(out, "  row {row} of the load is row {} of {}", place.row, place.file.display());
+        // With one file its rows are the rows of the load; lines differ from rows wherever there is a header.
+        let rows_differ = self.places.iter().any(|(row, place)| *row != place.row);
+        for (row, Place { file, row: of_file, line }) in self.places {
+            let _ = match line {
+                Some(line) => writeln!(out, "  row {row} of the load is in line {line} of {}", file.display()),
+                None if rows_differ => writeln!(out, "  row {row} of the load is row {of_file} of {}", file.display()),
+                None => Ok(()),
+            };
         }
         out
     }

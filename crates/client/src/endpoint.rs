@@ -1,4 +1,4 @@
-//! `grpc://host:port` to a place to connect to.
+//! `grpc://host:port`, or `host:port` alone, to a place to connect to.
 
 use omnigraph_types::{Failure, Problem};
 
@@ -16,12 +16,16 @@ pub(crate) fn http_url(url: &str) -> Result<String, ClientError> {
         let message = format!("{url}: this version of the client connects without TLS only, by grpc://");
         return Err(Failure::new(problem, message).into());
     }
-    let Some(authority) = url.strip_prefix(PLAIN) else {
-        return Err(ClientError::Url { url: url.to_owned(), reason: "it does not begin with grpc://" });
+    let authority = match url.strip_prefix(PLAIN) {
+        Some(authority) => authority,
+        None if url.contains("://") => {
+            return Err(ClientError::Url { url: url.to_owned(), reason: "it does not begin with grpc://" });
+        }
+        None => url,
     };
     let authority = authority.strip_suffix('/').unwrap_or(authority);
     if authority.contains(['/', '?', '#', '@']) {
-        return Err(ClientError::Url { url: url.to_owned(), reason: "nothing but host and port may follow grpc://" });
+        return Err(ClientError::Url { url: url.to_owned(), reason: "it has more than a host and a port" });
     }
     let port = authority.rsplit_once(':').map(|(host, port)| (host, port.parse::<u16>()));
     match port {
@@ -39,13 +43,22 @@ mod tests {
         assert_eq!(http_url("grpc://127.0.0.1:50051").unwrap(), "http://127.0.0.1:50051");
         assert_eq!(http_url("grpc://graph.example:1/").unwrap(), "http://graph.example:1");
         assert_eq!(http_url("grpc://[::1]:50051").unwrap(), "http://[::1]:50051");
+        assert_eq!(http_url("localhost:50051").unwrap(), "http://localhost:50051");
     }
 
     #[test]
     fn other_texts_are_refused_with_the_reason() {
-        for url in
-            ["", "localhost:50051", "http://a:1", "grpc://", "grpc://a", "grpc://:1", "grpc://a:0", "grpc://a:1/b"]
-        {
+        for url in [
+            "",
+            "localhost",
+            "localhost:50051/x",
+            "http://a:1",
+            "grpc://",
+            "grpc://a",
+            "grpc://:1",
+            "grpc://a:0",
+            "grpc://a:1/b",
+        ] {
             assert!(matches!(http_url(url), Err(ClientError::Url { .. })), "{url}");
         }
     }

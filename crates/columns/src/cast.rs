@@ -12,8 +12,8 @@ use arrow::array::{
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{CastOptions, cast_with_options, take};
 use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Date32Type, FieldRef, Float32Type, Float64Type, Int64Type, TimeUnit,
-    TimestampMillisecondType, UInt64Type,
+    ArrowPrimitiveType, DECIMAL256_MAX_PRECISION, DataType, Date32Type, Decimal256Type, FieldRef, Float32Type,
+    Float64Type, Int64Type, TimeUnit, TimestampMillisecondType, UInt64Type, i256,
 };
 use arrow::error::ArrowError;
 use omnigraph_lang::clip;
@@ -38,6 +38,8 @@ pub enum Cast {
     Narrow,
     /// Integers to floats.
     IntegerToFloat,
+    /// Decimals to integers: what follows the point must be zero.
+    DecimalToInteger,
     /// Days and timestamps: the count times `multiply`, by `divide`, which must leave no rest.
     Rescale {
         /// Factor.
@@ -105,6 +107,7 @@ pub fn plan(from: &DataType, to: &DataType) -> Option<Cast> {
             }
         }
         (from, Float32 | Float64) if from.is_integer() => Cast::IntegerToFloat,
+        (from, to) if from.is_decimal() && to.is_integer() => Cast::DecimalToInteger,
         (Timestamp(TimeUnit::Millisecond, zone), Timestamp(_, wanted)) if zone == wanted => Cast::Keep,
         (Timestamp(unit, _), Timestamp(..)) => rescale(*unit, 1),
         (Date64, Timestamp(..)) => Cast::Rescale { multiply: 1, divide: 1 },
@@ -149,6 +152,7 @@ impl Cast {
             Self::Kernel => kernel(array, to),
             Self::Narrow => narrow(array, to),
             Self::IntegerToFloat => integer_to_float(array, to),
+            Self::DecimalToInteger => decimal_to_integer(array, to),
             Self::Rescale { multiply, divide } => rescale_column(array, to, *multiply, *divide),
             Self::Decode(rest) => match array.data_type() {
                 DataType::Dictionary(_, values) => rest.apply(&kernel(array, values)?, to),
@@ -195,6 +199,47 @@ fn integer_to_float(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, CastFau
         Some(row) => Err(value_fault(array, row, to)),
         None => Ok(floats),
     }
+}
+
+fn decimal_to_integer(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, CastFault> {
+    let whole = whole_numbers(array)?;
+    let fits = |number: i128| match to {
+        DataType::UInt64 => u64::try_from(number).is_ok(),
+        _ => i64::try_from(number).is_ok(),
+    };
+    let lost = (0..array.len()).find(|&row| array.is_valid(row) && !whole[row].is_some_and(fits));
+    if let Some(row) = lost {
+        return Err(value_fault(array, row, to));
+    }
+    if *to == DataType::UInt64 {
+        let numbers = whole.iter().map(|number| number.and_then(|number| u64::try_from(number).ok()));
+        return Ok(Arc::new(numbers.collect::<UInt64Array>()));
+    }
+    let numbers = whole.iter().map(|number| number.and_then(|number| i64::try_from(number).ok()));
+    narrow(&(Arc::new(numbers.collect::<Int64Array>()) as ArrayRef), to)
+}
+
+/// The decimals that are whole numbers of 128 bits; none for null and for every other.
+fn whole_numbers(array: &ArrayRef) -> Result<Vec<Option<i128>>, CastFault> {
+    let scale = match array.data_type() {
+        DataType::Decimal32(_, scale)
+        | DataType::Decimal64(_, scale)
+        | DataType::Decimal128(_, scale)
+        | DataType::Decimal256(_, scale) => *scale,
+        other => return Err(CastFault::Column { reason: format!("{other} is no decimal") }),
+    };
+    let wide = kernel(array, &DataType::Decimal256(DECIMAL256_MAX_PRECISION, scale))?;
+    let wide = wide.as_primitive::<Decimal256Type>();
+    let power = i256::from_i128(10).checked_pow(scale.unsigned_abs().into());
+    let whole = |number: i256| {
+        let power = power?;
+        match scale {
+            0.. if number.checked_rem(power)? == i256::ZERO => number.checked_div(power)?.to_i128(),
+            0.. => None,
+            _ => number.checked_mul(power)?.to_i128(),
+        }
+    };
+    Ok(wide.iter().map(|number| number.and_then(whole)).collect())
 }
 
 /// The first row whose float is not its integer.

@@ -2,9 +2,10 @@
 //!
 //! Invariant: what parses prints, and what is printed parses back to the same value.
 
-use std::fmt::Write;
-
+use omnigraph_types::date::DAY_MS;
 use thiserror::Error;
+
+pub use omnigraph_types::date::{format_date, format_datetime, write_date, write_datetime};
 
 use crate::text::clip;
 
@@ -12,8 +13,6 @@ use crate::text::clip;
 pub const DAY_MIN: i32 = -719_162;
 /// 9999-12-31, the last day.
 pub const DAY_MAX: i32 = 2_932_896;
-/// Milliseconds of a day.
-const DAY_MS: i64 = 86_400_000;
 /// The first millisecond of 0001-01-01.
 pub const MILLISECOND_MIN: i64 = DAY_MIN as i64 * DAY_MS;
 /// The last millisecond of 9999-12-31.
@@ -36,6 +35,12 @@ pub enum DateError {
         /// The text, clipped.
         text: String,
     },
+    /// A timestamp with a part of a millisecond, which would be lost.
+    #[error("{text:?} is finer than a millisecond, and a DateTime holds whole milliseconds: round it first")]
+    Finer {
+        /// The text, clipped.
+        text: String,
+    },
     /// A count of days or milliseconds outside the years 0001 to 9999.
     #[error("{count} lies outside the years 0001 to 9999")]
     Range {
@@ -49,10 +54,23 @@ pub fn parse_date(text: &str) -> Result<i32, DateError> {
     date_of(text.as_bytes()).ok_or_else(|| DateError::Date { text: clip(text) })
 }
 
-/// Milliseconds since 1970-01-01T00:00:00Z; digits finer than a millisecond are floored, no zone means UTC, and a date alone
-/// means midnight.
+/// Milliseconds since 1970-01-01T00:00:00Z; no zone means UTC, and a date alone means midnight. Digits finer than a millisecond must be zero,
+/// so that no channel changes a value.
 pub fn parse_datetime(text: &str) -> Result<i64, DateError> {
-    datetime_of(text.as_bytes()).ok_or_else(|| DateError::DateTime { text: clip(text) })
+    match datetime_of(text.as_bytes()) {
+        Some((milliseconds, Rest::Zero)) => Ok(milliseconds),
+        Some((_, Rest::Lost)) => Err(DateError::Finer { text: clip(text) }),
+        None => Err(DateError::DateTime { text: clip(text) }),
+    }
+}
+
+/// What a fraction has beyond whole milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    /// Nothing.
+    Zero,
+    /// A part of a millisecond.
+    Lost,
 }
 
 /// The day count, if its year can be printed.
@@ -71,35 +89,6 @@ pub fn check_milliseconds(milliseconds: i128) -> Result<i64, DateError> {
     }
 }
 
-/// Appends `YYYY-MM-DD`.
-pub fn write_date(out: &mut String, days: i32) {
-    let (year, month, day) = civil_of(i64::from(days));
-    // Writing to a String cannot fail.
-    let _ = write!(out, "{year:04}-{month:02}-{day:02}");
-}
-
-/// Appends `YYYY-MM-DDTHH:MM:SS.mmmZ`.
-pub fn write_datetime(out: &mut String, milliseconds: i64) {
-    let (year, month, day) = civil_of(milliseconds.div_euclid(DAY_MS));
-    let of_day = milliseconds.rem_euclid(DAY_MS);
-    let (hour, minute, second, ms) = (of_day / 3_600_000, of_day / 60_000 % 60, of_day / 1_000 % 60, of_day % 1_000);
-    let _ = write!(out, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z");
-}
-
-/// `YYYY-MM-DD`.
-pub fn format_date(days: i32) -> String {
-    let mut out = String::with_capacity(10);
-    write_date(&mut out, days);
-    out
-}
-
-/// `YYYY-MM-DDTHH:MM:SS.mmmZ`.
-pub fn format_datetime(milliseconds: i64) -> String {
-    let mut out = String::with_capacity(24);
-    write_datetime(&mut out, milliseconds);
-    out
-}
-
 fn date_of(text: &[u8]) -> Option<i32> {
     let [y0, y1, y2, y3, b'-', m0, m1, b'-', d0, d1] = text else { return None };
     let year = digits(&[*y0, *y1, *y2, *y3])?;
@@ -108,10 +97,10 @@ fn date_of(text: &[u8]) -> Option<i32> {
     legal.then(|| days_of(year, month, day)).and_then(|days| i32::try_from(days).ok())
 }
 
-fn datetime_of(text: &[u8]) -> Option<i64> {
+fn datetime_of(text: &[u8]) -> Option<(i64, Rest)> {
     let days = i64::from(date_of(text.get(..10)?)?);
     let rest = match text.get(10) {
-        None => return Some(days * DAY_MS),
+        None => return Some((days * DAY_MS, Rest::Zero)),
         Some(b'T' | b' ') => &text[11..],
         Some(_) => return None,
     };
@@ -120,21 +109,23 @@ fn datetime_of(text: &[u8]) -> Option<i64> {
     if hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    let (fraction_ms, zone) = fraction_of(rest)?;
+    let (fraction_ms, lost, zone) = fraction_of(rest)?;
     let offset_minutes = zone_of(zone)?;
     let seconds = (hour * 60 + minute - offset_minutes) * 60 + second;
-    check_milliseconds(i128::from(days * DAY_MS + seconds * 1_000 + fraction_ms)).ok()
+    let milliseconds = check_milliseconds(i128::from(days * DAY_MS + seconds * 1_000 + fraction_ms)).ok()?;
+    Some((milliseconds, lost))
 }
 
-/// The fraction in milliseconds, floored, and what follows it.
-fn fraction_of(text: &[u8]) -> Option<(i64, &[u8])> {
-    let [b'.', rest @ ..] = text else { return Some((0, text)) };
+/// The whole milliseconds of the fraction, what it has beyond them, and what follows it.
+fn fraction_of(text: &[u8]) -> Option<(i64, Rest, &[u8])> {
+    let [b'.', rest @ ..] = text else { return Some((0, Rest::Zero, text)) };
     let count = rest.iter().take_while(|b| b.is_ascii_digit()).count();
     if !(1..=9).contains(&count) {
         return None;
     }
     let digit = |at: usize| rest[..count].get(at).map_or(0, |b| i64::from(b - b'0'));
-    Some((digit(0) * 100 + digit(1) * 10 + digit(2), &rest[count..]))
+    let lost = if rest[..count].iter().skip(3).all(|&b| b == b'0') { Rest::Zero } else { Rest::Lost };
+    Some((digit(0) * 100 + digit(1) * 10 + digit(2), lost, &rest[count..]))
 }
 
 /// Minutes east of UTC.
@@ -170,18 +161,6 @@ fn days_of(year: i64, month: i64, day: i64) -> i64 {
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-/// The inverse of [`days_of`].
-fn civil_of(days: i64) -> (i64, i64, i64) {
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
 #[cfg(test)]

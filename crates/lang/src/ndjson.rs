@@ -5,12 +5,12 @@
 
 use std::borrow::Cow;
 
-use omnigraph_types::{ConstraintKind, Failure, Problem, TableId, Violation};
+use omnigraph_types::{ConstraintKind, Failure, Problem, TableId, TypeKind, Violation};
 use thiserror::Error;
 
 use crate::json::{self, JsonError, JsonLimits, JsonValue};
 use crate::schema::{Schema, TypeDef};
-use crate::text::clip;
+use crate::text::{clip, list};
 use crate::value::{Value, ValueError, decode};
 
 /// What one line may hold.
@@ -103,10 +103,12 @@ pub enum LineProblem {
         found: &'static str,
     },
     /// No such node or edge type.
-    #[error("the schema has no such {kind} type")]
+    #[error("the schema has no such {kind} type; it has: {}", if defined.is_empty() { "none".to_owned() } else { list(defined) })]
     UnknownType {
-        /// `node` or `edge`.
-        kind: &'static str,
+        /// Node or edge.
+        kind: TypeKind,
+        /// Those that it has.
+        defined: Vec<String>,
     },
     /// A value of another type than declared.
     #[error(transparent)]
@@ -243,11 +245,11 @@ fn read(members: Members<'_>, schema: &Schema) -> Result<Envelope, LineError> {
     let def = match (&node, &edge) {
         (Some(name), None) => {
             let found = schema.type_by_name(name).filter(|def| !def.is_edge());
-            found.ok_or_else(|| LineError::new(LineProblem::UnknownType { kind: "node" }).of_type(name))?
+            found.ok_or_else(|| unknown_type(schema, TypeKind::Node, name))?
         }
-        (None, Some(name)) => schema
-            .edge_by_lower_name(name)
-            .ok_or_else(|| LineError::new(LineProblem::UnknownType { kind: "edge" }).of_type(name))?,
+        (None, Some(name)) => {
+            schema.edge_by_lower_name(name).ok_or_else(|| unknown_type(schema, TypeKind::Edge, name))?
+        }
         _ => return Err(LineError::new(LineProblem::Discriminator)),
     };
     let ends = ends(def, from, to).map_err(|error| error.of_type(&def.name))?;
@@ -307,6 +309,12 @@ fn row(def: &TypeDef, data: Members<'_>) -> Result<(Option<String>, Vec<Value>),
     };
     let values = values.into_iter().zip(&def.properties).map(complete).collect::<Result<_, _>>()?;
     Ok((id, values))
+}
+
+fn unknown_type(schema: &Schema, kind: TypeKind, name: &str) -> LineError {
+    let of_kind = schema.types().iter().filter(|def| def.is_edge() == (kind == TypeKind::Edge));
+    let defined = of_kind.map(|def| def.name.clone()).collect();
+    LineError::new(LineProblem::UnknownType { kind, defined }).of_type(name)
 }
 
 fn unknown_member(def: &TypeDef, name: &str) -> LineError {

@@ -2,7 +2,7 @@
 //!
 //! Every limit of `omnigraph_types::Limits` is a flag, a variable and a key of the file's table `limits`; none is listed here by hand.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
@@ -22,7 +22,7 @@ pub struct ServeArgs {
     root: Option<String>,
 
     /// Address and port to listen on; port 0 takes a free one [default: 127.0.0.1:50051]
-    #[arg(long, env = "OMNIGRAPH_LISTEN")]
+    #[arg(long, env = "OMNIGRAPH_LISTEN", value_name = "HOST:PORT", value_parser = parse_listen)]
     listen: Option<SocketAddr>,
 
     /// Listen on an address that other machines reach, although calls are neither encrypted nor authenticated
@@ -47,6 +47,21 @@ pub struct ServeArgs {
 
     #[command(flatten)]
     limits: LimitArgs,
+}
+
+/// An address, or a name that the system resolves; of several addresses the first of IPv4, which most names mean.
+fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    let resolved: Vec<SocketAddr> = match text.to_socket_addrs() {
+        Ok(addresses) => addresses.collect(),
+        Err(error) => return Err(format!("{error}; write a host and a port, such as localhost:50051")),
+    };
+    let first = resolved.iter().find(|address| address.is_ipv4()).or(resolved.first());
+    first.copied().ok_or_else(|| "the name has no address".to_owned())
+}
+
+fn read_listen<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| parse_listen(&text).map_err(serde::de::Error::custom)).transpose()
 }
 
 /// How log lines are written.
@@ -147,7 +162,7 @@ pub enum ConfigError {
 struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     root: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_listen")]
     listen: Option<SocketAddr>,
     #[serde(skip_serializing_if = "Option::is_none")]
     insecure: Option<bool>,

@@ -5,6 +5,7 @@ mod certainty;
 mod check;
 mod clock;
 mod commit;
+pub mod date;
 mod detail;
 mod failure;
 mod graph;

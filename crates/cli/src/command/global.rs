@@ -16,7 +16,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, help_heading = EVERYWHERE, env = "OMNIGRAPH_URL", default_value = "grpc://127.0.0.1:50051", value_name = "URL")]
     pub(crate) url: String,
     /// How long the request may take, such as 500ms, 30s, 10m or 2h; without it the server decides
-    #[arg(long, global = true, env = "OMNIGRAPH_TIMEOUT", value_name = "TIME", value_parser = parse_timeout, hide_env_values = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE, env = "OMNIGRAPH_TIMEOUT", value_name = "TIME", value_parser = parse_timeout, hide_env_values = true)]
     pub(crate) timeout: Option<Timeout>,
     /// How results are printed
     #[arg(long, global = true, help_heading = EVERYWHERE, value_enum, default_value_t = Output::Table, value_name = "FORM")]

@@ -3,35 +3,33 @@
 //! A thread reads, a task sends, and at most a few batches are between them. A load whose failure says that the same request may be sent
 //! again is sent again from the start of its files, under the same operation id; one that reads the standard input cannot be.
 
+mod attempt;
 mod choices;
+mod enveloped;
 mod ndjson;
 mod transfer;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use omnigraph_client::{
-    Capture, Client, ClientError, Compression, LoadOptions, LoadTarget, OnConflict, Timeout, WriteMode, WriteOutcome,
-    WriteReceipt,
+    Capture, Client, Compression, LoadOptions, OnConflict, Timeout, WriteMode, WriteOutcome, WriteReceipt,
 };
-use omnigraph_types::{BranchName, CommitId, Effect, Failure, GraphName, OperationId, Problem, Retry};
+use omnigraph_types::{BranchName, CommitId, Effect, GraphName, OperationId};
 use serde_json::json;
 
 use super::changes::changes;
-use super::values::parse_id;
+use super::values::{Delimiter, parse_id};
 use super::{Global, Session};
-use crate::error::{CliError, FailedLoad, Write};
-use crate::input::{
-    self, ColumnChoice, Format, Meter, Place, ReadOptions, Rename, TypeColumns, bytes_of, is_standard_input,
-};
+use crate::error::CliError;
+use crate::input::{self, ColumnChoice, Format, ReadOptions, Rename, TypeColumns};
 use crate::output::print_record;
-use crate::progress::{Progress, Show};
+use crate::progress::Show;
 use crate::report;
 
+use attempt::{Load, Source};
 use choices::{Conflict, Mode};
-use transfer::{Transfer, read_ahead};
 
 /// Shown below the help.
 pub(super) const EXAMPLES: &str = "\
@@ -39,18 +37,23 @@ Examples:
   omnigraph load airline --type Airport airports.csv --mode append
   omnigraph load airline --type Route routes.csv --rename origin=src --rename to=dst --mode merge
   omnigraph load airline --type Flight 2008-*.parquet --skip-column carrier --mode overwrite
+  omnigraph load airline --type Airport export.csv.gz --delimiter ';' --mode append
   omnigraph load airline everything.ndjson --mode append
-  zcat big.ndjson.gz | omnigraph load airline - --format ndjson --mode append
+  generate | omnigraph load airline - --format ndjson --mode append
 
 Files:
   CSV, TSV  need a header line. Cells are read as the types that the schema declares, so `NA`
-            in a String column is text. An empty cell is null, as are the texts of
-            --null-values. A list is written as a JSON array.
-  Parquet,  columns are cast by the server, and only where no value changes.
+            in a String column is text. An empty cell is null, and \"\" is the empty text; the
+            texts of --null-values are null, quoted or not. A list is written as a JSON array.
+            What --output csv prints can be loaded.
+  Parquet,  columns are cast only where no value changes.
   Arrow
   NDJSON    lines name their types, which may be mixed:
             {\"type\":\"Airport\",\"data\":{\"iata\":\"OSL\"}}
             {\"edge\":\"Route\",\"from\":\"OSL\",\"to\":\"BGO\",\"data\":{\"count\":1}}
+            With --type they are rows of it: {\"iata\":\"OSL\"}, {\"src\":\"OSL\",\"dst\":\"BGO\"}
+  CSV, TSV and NDJSON may be compressed by gzip, whatever their names.
+  A DateTime has whole milliseconds: a finer one is refused, in every format.
   A column that the type does not have is an error: rename it or skip it. `id` may be left
   out; edges need `src` and `dst`.
 
@@ -77,7 +80,7 @@ pub(crate) struct LoadArguments {
     /// What to do with ids that exist already
     #[arg(long, value_enum)]
     mode: Mode,
-    /// The node or edge type of the rows; NDJSON lines name it themselves
+    /// The node or edge type of the rows; NDJSON lines may name it themselves
     #[arg(long = "type", value_name = "TYPE")]
     type_name: Option<String>,
     /// The branch
@@ -86,6 +89,9 @@ pub(crate) struct LoadArguments {
     /// The files' format, where their names do not tell it
     #[arg(long, value_enum)]
     format: Option<Format>,
+    /// What separates the cells of CSV, such as ';' or '\t' [default: ',' in CSV, tab in TSV]
+    #[arg(long, value_name = "CHARACTER")]
+    delimiter: Option<Delimiter>,
     /// Load a column under another name, such as origin=src; may be repeated
     #[arg(long, value_name = "COLUMN=PROPERTY")]
     rename: Vec<Rename>,
@@ -95,7 +101,7 @@ pub(crate) struct LoadArguments {
     /// Leave these columns out, by their names in the files
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     skip_column: Vec<String>,
-    /// Texts that mean null in CSV, besides the empty cell
+    /// Texts that mean null in CSV, besides the empty cell; '' makes "" null too
     #[arg(long, value_name = "TEXT", value_delimiter = ',')]
     null_values: Vec<String>,
     /// Rows sent at once
@@ -122,27 +128,24 @@ pub(crate) struct LoadArguments {
 pub(crate) async fn run(global: &Global, arguments: &LoadArguments) -> Result<(), CliError> {
     input::check_files(&arguments.files)?;
     let format = arguments.format.map_or_else(|| Format::of_all(&arguments.files), Ok)?;
-    let source = check_options(arguments, format)?;
+    let kind = check_options(arguments, format)?;
     let session = Session::open(global).await?;
-    let options = LoadOptions {
-        mode: arguments.mode.load_mode(),
-        operation_id: arguments.operation_id.unwrap_or_else(Client::mint_operation_id),
-        expected_head: arguments.expected_head,
-        on_conflict: arguments.on_conflict.map_or(OnConflict::ByKind, Conflict::on_conflict),
-        capture: Capture::NotWanted,
-        write_mode: if arguments.validate_only { WriteMode::ValidateOnly } else { WriteMode::Commit },
-        compression: Compression::None,
-        timeout: global.timeout.unwrap_or_default(),
+    let mut load = Load {
+        source: open_source(&session, arguments, kind).await?,
+        session,
+        graph: arguments.graph.clone(),
+        branch: arguments.branch.clone(),
+        files: arguments.files.clone(),
+        format,
+        read: read_options(arguments),
+        options: load_options(global, arguments),
+        progress: arguments.progress,
     };
-    let mut load = Load { session, arguments, format, source: Source::Lines, options };
-    if let Kind::Table(type_name) = source {
-        load.source = load.open_type(type_name).await?;
-    }
     let started = Instant::now();
     let mut attempt = 1;
     let mut effect = Effect::None;
     let receipt = loop {
-        let outcome = load.attempt().await.map_err(|error| error.after(effect));
+        let outcome = load.attempt().await.map_err(|error| error.after(effect, load.write()));
         if let Err(CliError::Load(failed)) = &outcome {
             effect = failed.error.effect();
         }
@@ -167,162 +170,104 @@ pub(crate) async fn run(global: &Global, arguments: &LoadArguments) -> Result<()
             Err(error) => return Err(error),
         }
     };
-    load.print(&receipt)
+    print(&load, &receipt)
+}
+
+fn load_options(global: &Global, arguments: &LoadArguments) -> LoadOptions {
+    LoadOptions {
+        mode: arguments.mode.load_mode(),
+        operation_id: arguments.operation_id.unwrap_or_else(Client::mint_operation_id),
+        expected_head: arguments.expected_head,
+        on_conflict: arguments.on_conflict.map_or(OnConflict::ByKind, Conflict::on_conflict),
+        capture: Capture::NotWanted,
+        write_mode: if arguments.validate_only { WriteMode::ValidateOnly } else { WriteMode::Commit },
+        compression: Compression::None,
+        timeout: global.timeout.unwrap_or_default(),
+    }
+}
+
+fn read_options(arguments: &LoadArguments) -> ReadOptions {
+    ReadOptions {
+        columns: ColumnChoice {
+            renames: arguments.rename.clone(),
+            select: arguments.select.clone(),
+            skip: arguments.skip_column.clone(),
+        },
+        null_values: arguments.null_values.clone(),
+        delimiter: arguments.delimiter.map(|delimiter| delimiter.0),
+        batch_rows: usize::try_from(arguments.batch_rows).unwrap_or(usize::MAX),
+    }
 }
 
 /// What a load reads, as the command line says.
 enum Kind {
     /// Rows of this type.
     Table(String),
-    /// NDJSON lines.
+    /// NDJSON lines that name their types.
     Lines,
+    /// NDJSON lines that are rows of this type.
+    LinesOf(String),
 }
 
 /// Refuses options that do not go with the format.
 fn check_options(arguments: &LoadArguments, format: Format) -> Result<Kind, CliError> {
-    if format != Format::Ndjson {
-        return match &arguments.type_name {
-            Some(name) => Ok(Kind::Table(name.clone())),
-            None => Err(CliError::usage(
-                "--type is missing: the files do not say which node or edge type their rows are of",
-            )),
-        };
-    }
-    let given = [
-        ("--type", arguments.type_name.is_some()),
+    let columns = [
         ("--rename", !arguments.rename.is_empty()),
         ("--select", !arguments.select.is_empty()),
         ("--skip-column", !arguments.skip_column.is_empty()),
-        ("--null-values", !arguments.null_values.is_empty()),
     ];
-    match given.iter().find(|(_, given)| *given) {
-        None => Ok(Kind::Lines),
-        Some((option, _)) => Err(CliError::usage(format!(
-            "{option} does not go with NDJSON: its lines name types and properties themselves"
-        ))),
-    }
-}
-
-/// What a load reads.
-enum Source {
-    /// Rows of a type whose columns the server returned.
-    Table(TypeColumns),
-    /// NDJSON lines.
-    Lines,
-}
-
-/// One load, which may be sent more than once.
-struct Load<'a> {
-    session: Session,
-    arguments: &'a LoadArguments,
-    format: Format,
-    source: Source,
-    options: LoadOptions,
-}
-
-impl Load<'_> {
-    async fn open_type(&self, name: String) -> Result<Source, CliError> {
-        let arguments = self.arguments;
-        let schema = self.session.client.type_schema(&arguments.graph, &arguments.branch, &name).await?;
-        Ok(Source::Table(TypeColumns { name, schema }))
-    }
-
-    /// Sends the files once.
-    async fn attempt(&self) -> Result<WriteReceipt, CliError> {
-        let meter = Arc::new(Meter::default());
-        let outcome = match &self.source {
-            Source::Table(of) => self.send_table(of, &meter).await,
-            Source::Lines => self.send_lines(&meter).await,
-        };
-        outcome.map_err(|error| match error {
-            transfer::Error::Client(error) => {
-                let places = places(&error.failure(), &meter);
-                CliError::Load(Box::new(FailedLoad { error, write: self.write(), places }))
-            }
-            transfer::Error::Input(error) => CliError::Input(error),
-            transfer::Error::Interrupted => CliError::Interrupted,
-            transfer::Error::InterruptedCommit => CliError::InterruptedCommit(Box::new(self.write())),
-        })
-    }
-
-    async fn send_table(&self, of: &TypeColumns, meter: &Arc<Meter>) -> Result<WriteReceipt, transfer::Error> {
-        let arguments = self.arguments;
-        let read = ReadOptions {
-            columns: ColumnChoice {
-                renames: arguments.rename.clone(),
-                select: arguments.select.clone(),
-                skip: arguments.skip_column.clone(),
-            },
-            null_values: arguments.null_values.clone(),
-            batch_rows: usize::try_from(arguments.batch_rows).unwrap_or(usize::MAX),
-        };
-        let table = input::open(&arguments.files, self.format, of, &read, meter)?;
-        let target =
-            LoadTarget { graph: arguments.graph.clone(), branch: arguments.branch.clone(), type_name: of.name.clone() };
-        let loader = self.session.client.load(target, table.schema, self.options.clone()).await?;
-        let items = read_ahead(table.batches);
-        Transfer { sink: loader, items, progress: self.progress(meter) }.run().await
-    }
-
-    async fn send_lines(&self, meter: &Arc<Meter>) -> Result<WriteReceipt, transfer::Error> {
-        let arguments = self.arguments;
-        let chunks = ndjson::open(&arguments.files, meter)?;
-        let loader = self.session.client.load_ndjson(&arguments.graph, &arguments.branch, self.options.clone()).await?;
-        Transfer { sink: loader, items: read_ahead(chunks), progress: self.progress(meter) }.run().await
-    }
-
-    fn progress(&self, meter: &Arc<Meter>) -> Progress {
-        let bytes = self.arguments.files.iter().map(|file| bytes_of(file)).sum();
-        Progress::begin(self.arguments.progress, meter, bytes)
-    }
-
-    /// Whether the failure says that the same load may be sent again, and its files can be read again.
-    fn may_repeat(&self, error: &ClientError) -> bool {
-        error.retry() == Retry::SameRequest
-            && !matches!(error.problem(), Some(Problem::DeadlineExceeded | Problem::Cancelled))
-            && !self.arguments.files.iter().any(|file| is_standard_input(file))
-    }
-
-    fn write(&self) -> Write {
-        Write {
-            graph: self.arguments.graph.clone(),
-            branch: self.arguments.branch.clone(),
-            operation_id: self.options.operation_id,
+    let cells = [("--null-values", !arguments.null_values.is_empty()), ("--delimiter", arguments.delimiter.is_some())];
+    let (refused, reason): (Vec<_>, _) = match format {
+        Format::Csv | Format::Tsv => (Vec::new(), ""),
+        Format::Parquet | Format::Arrow => (cells.to_vec(), "is for CSV and TSV: the cells of these files are no text"),
+        Format::Ndjson => {
+            ([&columns[..], &cells].concat(), "does not go with NDJSON: its lines name properties themselves")
         }
-    }
-
-    fn print(&self, receipt: &WriteReceipt) -> Result<(), CliError> {
-        let outcome = match receipt.outcome {
-            WriteOutcome::Committed => "committed",
-            WriteOutcome::Replayed => "committed before, under the same operation id",
-            WriteOutcome::Validated => "valid; nothing was to be committed",
-            WriteOutcome::Unchanged if self.options.write_mode == WriteMode::ValidateOnly => {
-                "valid; nothing was to be committed"
-            }
-            WriteOutcome::Unchanged => "nothing to change",
-        };
-        let fields = [
-            ("outcome", json!(outcome)),
-            ("commit", json!(receipt.commit.as_ref().map(|commit| commit.id.to_string()))),
-            ("rows", json!(receipt.rows_read)),
-            ("changes", changes(&receipt.counts, self.session.output)),
-            ("operation", json!(receipt.operation_id.to_string())),
-        ];
-        self.session.print(|out| print_record(self.session.output, &fields, out))
-    }
-}
-
-/// Where the rows that a failure names came from.
-fn places(failure: &Failure, meter: &Meter) -> Vec<(u64, Place)> {
-    let rows: Vec<u64> = match &failure.problem {
-        Problem::LoadInvalid { row, .. } => row.iter().copied().collect(),
-        Problem::KeyConflict { source_row, .. } => source_row.iter().copied().collect(),
-        Problem::ConstraintViolation { violations, .. } => {
-            violations.iter().filter_map(|violation| violation.source_row).collect()
-        }
-        _ => Vec::new(),
     };
-    rows.into_iter().filter_map(|row| Some((row, meter.place(row)?))).collect()
+    if let Some((option, _)) = refused.iter().find(|(_, given)| *given) {
+        return Err(CliError::usage(format!("{option} {reason}")));
+    }
+    match (format, &arguments.type_name) {
+        (Format::Ndjson, None) => Ok(Kind::Lines),
+        (Format::Ndjson, Some(name)) => Ok(Kind::LinesOf(name.clone())),
+        (Format::Csv | Format::Tsv | Format::Parquet | Format::Arrow, Some(name)) => Ok(Kind::Table(name.clone())),
+        (Format::Csv | Format::Tsv | Format::Parquet | Format::Arrow, None) => {
+            Err(CliError::usage("--type is missing: the files do not say which node or edge type their rows are of"))
+        }
+    }
+}
+
+/// Asks the server for the columns of the type.
+async fn open_source(session: &Session, arguments: &LoadArguments, kind: Kind) -> Result<Source, CliError> {
+    let columns = async |name: String| {
+        let schema = session.client.type_schema(&arguments.graph, &arguments.branch, &name).await?;
+        Ok::<_, CliError>(TypeColumns { name, schema })
+    };
+    match kind {
+        Kind::Table(name) => Ok(Source::Table(columns(name).await?)),
+        Kind::LinesOf(name) => Ok(Source::LinesOf(columns(name).await?)),
+        Kind::Lines => Ok(Source::Lines),
+    }
+}
+
+fn print(load: &Load, receipt: &WriteReceipt) -> Result<(), CliError> {
+    let outcome = match receipt.outcome {
+        WriteOutcome::Committed => "committed",
+        WriteOutcome::Replayed => "committed before, under the same operation id",
+        WriteOutcome::Validated => "valid; nothing was to be committed",
+        WriteOutcome::Unchanged if load.options.write_mode == WriteMode::ValidateOnly => {
+            "valid; nothing was to be committed"
+        }
+        WriteOutcome::Unchanged => "nothing to change",
+    };
+    let fields = [
+        ("outcome", json!(outcome)),
+        ("commit", json!(receipt.commit.as_ref().map(|commit| commit.id.to_string()))),
+        ("rows", json!(receipt.rows_read)),
+        ("changes", changes(&receipt.counts, load.session.output)),
+        ("operation", json!(receipt.operation_id.to_string())),
+    ];
+    load.session.print(|out| print_record(load.session.output, &fields, out))
 }
 
 #[cfg(test)]

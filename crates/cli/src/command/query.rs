@@ -1,6 +1,6 @@
 //! `query`.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -15,11 +15,12 @@ use super::{Global, Session};
 use crate::error::CliError;
 use crate::input::STANDARD_INPUT;
 use crate::output::{Output, OutputError, Printed, Printer, count, rows};
+use crate::shell::shell;
 
 /// Shown below the help.
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  omnigraph query airline --text 'query n() { match { $a: Airport } return { count($a) } }'
+  omnigraph query airline 'query n() { match { $a: Airport } return { count($a) } }'
   omnigraph query airline -f airline.gq --name in_state --param state='\"CA\"'
   omnigraph query airline -f airline.gq --name busy --param least=100 --output json > busy.json
   omnigraph query airline < one.gq
@@ -33,6 +34,9 @@ pub(crate) struct QueryArguments {
     /// The graph
     graph: GraphName,
     /// The query's text; without it and -f the standard input is read
+    #[arg(value_name = "TEXT", conflicts_with_all = ["text", "file"])]
+    query: Option<String>,
+    /// The query's text, as an option
     #[arg(long, conflicts_with = "file")]
     text: Option<String>,
     /// A file of queries
@@ -76,7 +80,8 @@ impl FromStr for Param {
             Ok(_) => Ok(Self { name: name.to_owned(), json: json.to_owned() }),
             Err(_) => {
                 let quoted = serde_json::Value::from(json);
-                Err(format!("{json} is not JSON; a text is written in quotes: --param '{name}={quoted}'"))
+                let correct = shell(&format!("{name}={quoted}"));
+                Err(format!("{json} is not JSON; a text is written in quotes: --param {correct}"))
             }
         }
     }
@@ -84,11 +89,7 @@ impl FromStr for Param {
 
 /// Runs a query and prints its result as it arrives.
 pub(crate) async fn run(global: &Global, arguments: QueryArguments) -> Result<(), CliError> {
-    let text = match (&arguments.text, &arguments.file) {
-        (Some(text), _) => text.clone(),
-        (None, Some(file)) => read_text(file)?,
-        (None, None) => read_text(Path::new(STANDARD_INPUT))?,
-    };
+    let text = query_text(&arguments)?;
     let params_json = params_json(&arguments.param)?;
     let session = Session::open(global).await?;
     let query = QueryRequest {
@@ -101,7 +102,8 @@ pub(crate) async fn run(global: &Global, arguments: QueryArguments) -> Result<()
         name: arguments.name.map_or(QueryName::Only, QueryName::Named),
         params_json,
     };
-    let failed = |error| CliError::Query { error, text: query.text.clone() };
+    let given: Vec<String> = arguments.param.into_iter().map(|param| param.name).collect();
+    let failed = |error| CliError::Query { error, text: query.text.clone(), params: given.clone() };
     let mut result = session.client.query(&arguments.graph, &query).await.map_err(failed)?;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut printer = Printer::begin(session.output, result.schema, &mut out)?;
@@ -115,6 +117,20 @@ pub(crate) async fn run(global: &Global, arguments: QueryArguments) -> Result<()
         eprintln!("{}", footer(printed, &result.commit.id.to_string()));
     }
     Ok(())
+}
+
+fn query_text(arguments: &QueryArguments) -> Result<String, CliError> {
+    match (&arguments.query, &arguments.text, &arguments.file) {
+        (Some(text), _, _) if Path::new(text).is_file() => Err(CliError::usage(format!(
+            "{text} is a file, and the text of a query is expected here: add -f before it"
+        ))),
+        (Some(text), _, _) | (None, Some(text), _) => Ok(text.clone()),
+        (None, None, Some(file)) => read_text(file),
+        (None, None, None) if io::stdin().is_terminal() => {
+            Err(CliError::usage("the query is missing: write its text after the graph, or name a file with -f"))
+        }
+        (None, None, None) => read_text(Path::new(STANDARD_INPUT)),
+    }
 }
 
 fn footer(printed: Printed, commit: &str) -> String {

@@ -13,6 +13,7 @@ use super::values::parse_id;
 use super::{Outcome, Session};
 use crate::error::{Change, CliError};
 use crate::output::{Output, count, print_record, rows};
+use crate::shell::shell;
 
 /// Shown below the help.
 pub(super) const EXAMPLES: &str = "\
@@ -204,12 +205,11 @@ fn table_text(table: &TableToRepair, would: &str, text: &mut String) {
 }
 
 fn confirm_command(Asked { graph, repair }: &Asked, confirmation: &str) -> String {
-    let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
     let branch = match &repair.branch {
         BranchName::Main => String::new(),
-        BranchName::Named(_) => format!(" --branch {}", quoted(repair.branch.as_str())),
+        BranchName::Named(_) => format!(" --branch {}", shell(repair.branch.as_str())),
     };
-    let tables: String = repair.types.iter().map(|name| format!(" --table {}", quoted(name))).collect();
+    let tables: String = repair.types.iter().map(|name| format!(" --table {}", shell(name))).collect();
     format!("omnigraph repair {graph}{branch}{tables} --confirm {confirmation}")
 }
 

@@ -36,3 +36,18 @@ fn names_and_ids_are_checked_before_anything_is_sent() {
         assert_eq!(parse(line).unwrap_err().kind(), ErrorKind::ValueValidation, "{line}");
     }
 }
+
+#[test]
+fn version_begins_with_that_of_the_package() {
+    assert!(VERSION.starts_with(env!("CARGO_PKG_VERSION")), "{VERSION}");
+}
+
+#[test]
+fn completions_are_made_for_every_shell() {
+    use clap::ValueEnum;
+    for shell in clap_complete::Shell::value_variants() {
+        let mut script = Vec::new();
+        clap_complete::generate(*shell, &mut Arguments::command(), "omnigraph", &mut script);
+        assert!(String::from_utf8(script).unwrap().contains("recoveries"), "{shell}");
+    }
+}

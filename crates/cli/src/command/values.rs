@@ -16,6 +16,26 @@ pub(crate) fn parse_moment(text: &str) -> Result<Moment, String> {
     Ok(Moment(milliseconds))
 }
 
+/// What separates the cells of a text file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Delimiter(pub(crate) u8);
+
+impl FromStr for Delimiter {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let character = match text {
+            "\\t" | "tab" => "\t",
+            other => other,
+        };
+        match character.as_bytes() {
+            [b'"' | b'\r' | b'\n'] => Err("quotes and line ends have a meaning of their own".to_owned()),
+            [byte] if byte.is_ascii() => Ok(Self(*byte)),
+            _ => Err("write one ASCII character, such as ';', or \\t for a tab".to_owned()),
+        }
+    }
+}
+
 /// An id of the server.
 pub(crate) fn parse_id<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "an id is 26 letters and digits, such as 01JZ8Q6Y3V5B7N9D1F3H5K7M9P".to_owned())
@@ -47,6 +67,15 @@ pub(crate) fn parse_timeout(text: &str) -> Result<Timeout, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn delimiter_is_one_character_that_has_no_other_meaning() {
+        let parsed = [";", "|", "\t", "\\t", "tab"].map(|text| text.parse::<Delimiter>().map(|delimiter| delimiter.0));
+        assert_eq!(parsed, [b';', b'|', b'\t', b'\t', b'\t'].map(Ok));
+        for text in ["", ";;", "\"", "\n", "é"] {
+            assert!(text.parse::<Delimiter>().is_err(), "{text:?}");
+        }
+    }
 
     #[test]
     fn timeout_takes_a_number_and_a_unit() {

@@ -33,7 +33,8 @@ impl FromStr for Rename {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once('=') {
+        // No property has a '=' in its name; a column may.
+        match text.rsplit_once('=') {
             Some((from, to)) if !from.is_empty() && !to.is_empty() => {
                 Ok(Self { from: from.to_owned(), to: to.to_owned() })
             }
@@ -51,6 +52,15 @@ pub(crate) struct ColumnChoice {
     pub(crate) select: Vec<String>,
     /// Not these columns, by the file's names.
     pub(crate) skip: Vec<String>,
+}
+
+impl ColumnChoice {
+    /// Whether an option names the column.
+    pub(crate) fn names(&self, column: &String) -> bool {
+        self.renames.iter().any(|rename| rename.from == *column)
+            || self.select.contains(column)
+            || self.skip.contains(column)
+    }
 }
 
 /// One column that is taken.

@@ -1,24 +1,23 @@
 //! CSV and TSV: a header line, then rows of text that are read against the declared types.
 //!
-//! Why the cells are first taken as text: only so can `NA` stay text in a String column, an error name file, row and column, and lists be
+//! Why the cells are first taken as text: only so can `NA` stay text in a String column, an error name file, line and column, and lists be
 //! read at all.
 //!
-//! A cell is null where it is empty, quoted or not, or one of the `null_values`.
+//! An empty cell is null, an empty cell in quotes is the empty text, and the texts of `null_values` are null however they are written. So
+//! what the command line prints as CSV is read as the same values.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, RecordBatch};
-use arrow::csv::ReaderBuilder;
-use arrow::csv::reader::Format;
+use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 
 use super::columns::{ColumnPlan, TypeColumns};
 use super::error::InputError;
-use super::meter::{Counted, Meter};
-use super::open::{is_standard_input, open_file};
-use super::quotes::Quotes;
+use super::meter::Meter;
+use super::open::open_stream;
+use super::records::{Block, Quoting, RecordError, RecordRule, Records};
 use super::rows::{Batches, ReadOptions, Table};
 use super::text::{TextError, parse_column};
 
@@ -28,6 +27,8 @@ const HEADER_BYTES_MAX: usize = 1024 * 1024;
 const BUFFER_BYTES: usize = 256 * 1024;
 /// The mark that some programs write at the start of a UTF-8 file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// What separates cells in files of other programs.
+const DELIMITERS: [char; 4] = [',', ';', '\t', '|'];
 
 /// Opens a file, or the standard input, and reads its header.
 pub(crate) fn open(
@@ -37,106 +38,157 @@ pub(crate) fn open(
     options: &ReadOptions,
     meter: &Arc<Meter>,
 ) -> Result<Table, InputError> {
-    let reader: Box<dyn Read + Send> =
-        if is_standard_input(file) { Box::new(io::stdin()) } else { Box::new(open_file(file)?) };
-    let reader = BufReader::with_capacity(BUFFER_BYTES, Counted::new(reader, meter));
+    let reader = BufReader::with_capacity(BUFFER_BYTES, open_stream(file, meter)?);
     read(reader, file, delimiter, of, options)
 }
 
 /// Reads a header, then yields the rows below it.
 pub(crate) fn read(
-    mut reader: impl BufRead + Send + 'static,
+    reader: impl BufRead + Send + 'static,
     file: &Path,
     delimiter: u8,
     of: &TypeColumns,
     options: &ReadOptions,
 ) -> Result<Table, InputError> {
-    let malformed = |source| InputError::Malformed { file: file.to_owned(), source };
-    let header = read_header(&mut reader, file)?;
-    let format = Format::default().with_header(true).with_delimiter(delimiter);
-    let (names, _) = format.infer_schema(header.as_slice(), Some(0)).map_err(malformed)?;
-    let columns: Vec<String> = names.fields().iter().map(|field| field.name().clone()).collect();
+    let (mut records, columns) = begin(reader, file, delimiter)?;
+    suspect_delimiter(file, &columns, delimiter, of, options)?;
     let plan = ColumnPlan::new(file, &columns, of, &options.columns)?;
-
-    let text_fields: Vec<Field> = columns.iter().map(|name| Field::new(name, DataType::Utf8, true)).collect();
-    let rows = ReaderBuilder::new(Arc::new(Schema::new(text_fields)))
-        .with_delimiter(delimiter)
-        .with_batch_size(options.batch_rows)
-        .with_projection(plan.taken.iter().map(|column| column.index).collect())
-        .build_buffered(Quotes::new(reader, delimiter, 1 + header.iter().filter(|&&byte| byte == b'\n').count() as u64))
-        .map_err(malformed)?;
-    let fields: Vec<Field> = plan
-        .taken
-        .iter()
-        .map(|column| Field::new(column.declared.name(), column.declared.data_type().clone(), true))
-        .collect();
-    let schema = Arc::new(Schema::new(fields));
-    let mut typed = Typed { file: file.to_owned(), plan, schema, null_values: options.null_values.clone(), rows: 0 };
-    let schema = Arc::clone(&typed.schema);
-    let file = file.to_owned();
-    let batches: Batches = Box::new(rows.map(move |batch| {
-        let batch = batch.map_err(|source| InputError::Malformed { file: file.clone(), source })?;
-        typed.convert(&batch)
-    }));
+    let field =
+        |column: &super::columns::Taken| Field::new(column.declared.name(), column.declared.data_type().clone(), true);
+    let schema = Arc::new(Schema::new(plan.taken.iter().map(field).collect::<Vec<_>>()));
+    let typed =
+        Typed { file: file.to_owned(), plan, schema: Arc::clone(&schema), null_values: options.null_values.clone() };
+    let rows_max = options.batch_rows;
+    let mut next = move || -> Result<Option<RecordBatch>, InputError> {
+        match records.block(rows_max).map_err(|error| broken(&typed.file, error))? {
+            Some(block) => typed.convert(&block).map(Some),
+            None => Ok(None),
+        }
+    };
+    let batches: Batches = Box::new(std::iter::from_fn(move || next().transpose()));
     Ok(Table { schema, batches })
 }
 
-/// The bytes of the first record: up to a line end that is not inside quotes, without a byte-order mark.
-fn read_header(reader: &mut impl BufRead, file: &Path) -> Result<Vec<u8>, InputError> {
-    let read_failed = |source| InputError::Read { file: file.to_owned(), source };
-    let mut header = Vec::new();
-    loop {
-        let before = header.len();
-        let mut line = reader.by_ref().take((HEADER_BYTES_MAX - before) as u64 + 1);
-        let read = line.read_until(b'\n', &mut header).map_err(read_failed)?;
-        if header.len() > HEADER_BYTES_MAX {
-            return Err(InputError::HeaderTooLong { file: file.to_owned(), bytes: HEADER_BYTES_MAX });
-        }
-        let quotes = header.iter().filter(|&&byte| byte == b'"').count();
-        if read == 0 || quotes % 2 == 0 {
-            break;
-        }
+/// The lines of the file where rows begin; `rows` counts from 1 below the header, in ascending order. The result is shorter if the file has
+/// fewer rows, or cannot be read once more.
+pub(crate) fn lines_of(file: &Path, delimiter: u8, rows: &[u64]) -> Vec<u64> {
+    let Ok(stream) = open_stream(file, &Arc::default()) else { return Vec::new() };
+    let Ok((mut records, _)) = begin(BufReader::with_capacity(BUFFER_BYTES, stream), file, delimiter) else {
+        return Vec::new();
+    };
+    let mut lines = Vec::with_capacity(rows.len());
+    let mut before = 0;
+    while lines.len() < rows.len()
+        && let Ok(Some(block)) = records.block(LINES_BLOCK_ROWS)
+    {
+        let after = before + block.records() as u64;
+        let here = rows[lines.len()..].iter().take_while(|row| **row <= after);
+        let places: Vec<usize> = here.filter_map(|row| usize::try_from(row.checked_sub(before + 1)?).ok()).collect();
+        lines.extend(places.into_iter().map(|record| block.line(record, 0)));
+        before = after;
     }
-    if header.starts_with(BYTE_ORDER_MARK) {
-        header.drain(..BYTE_ORDER_MARK.len());
-    }
-    if header.windows(2).any(|pair| pair[0] == b'\r' && pair[1] != b'\n') {
-        return Err(InputError::LineEnds { file: file.to_owned() });
-    }
-    if header.iter().all(u8::is_ascii_whitespace) {
-        return Err(InputError::HeaderMissing { file: file.to_owned() });
-    }
-    Ok(header)
+    lines
 }
 
-/// Turns batches of text into batches of declared types, counting rows for errors.
+/// Rows looked at together while the lines of rows are looked for.
+const LINES_BLOCK_ROWS: usize = 1024;
+
+/// Reads the header: the columns' names.
+fn begin<R: BufRead>(
+    mut reader: R,
+    file: &Path,
+    delimiter: u8,
+) -> Result<(Records<impl BufRead + use<R>>, Vec<String>), InputError> {
+    let mut start = Vec::with_capacity(BYTE_ORDER_MARK.len());
+    let read = reader.by_ref().take(BYTE_ORDER_MARK.len() as u64).read_to_end(&mut start);
+    read.map_err(|source| InputError::Read { file: file.to_owned(), source })?;
+    if start == BYTE_ORDER_MARK {
+        start.clear();
+    }
+    let mut records = Records::new(Cursor::new(start).chain(reader), delimiter);
+    let header = records.header(HEADER_BYTES_MAX).map_err(|error| match error {
+        RecordError::Broken { rule: RecordRule::TooLong { bytes_max }, .. } => {
+            InputError::HeaderTooLong { file: file.to_owned(), bytes: bytes_max }
+        }
+        error @ (RecordError::Broken { .. } | RecordError::Read(_)) => broken(file, error),
+    })?;
+    let missing = || InputError::HeaderMissing { file: file.to_owned() };
+    let header = header.ok_or_else(missing)?;
+    let columns: Vec<String> = (0..header.columns()).map(|column| header.cell(0, column).text.to_owned()).collect();
+    if columns.iter().all(|name| name.trim_ascii().is_empty()) {
+        return Err(missing());
+    }
+    Ok((records, columns))
+}
+
+fn broken(file: &Path, error: RecordError) -> InputError {
+    let file = file.to_owned();
+    match error {
+        RecordError::Read(source) => InputError::Read { file, source },
+        RecordError::Broken { line, rule } => InputError::Record { file, line, rule },
+    }
+}
+
+/// Refuses a header of one column that is none of the type's, and that another delimiter would split.
+fn suspect_delimiter(
+    file: &Path,
+    columns: &[String],
+    delimiter: u8,
+    of: &TypeColumns,
+    options: &ReadOptions,
+) -> Result<(), InputError> {
+    let [header] = columns else { return Ok(()) };
+    if options.columns.names(header) || of.schema.column_with_name(header).is_some() {
+        return Ok(());
+    }
+    let count = |other: &char| header.matches(*other).count();
+    let others = DELIMITERS.into_iter().filter(|other| *other != char::from(delimiter) && header.contains(*other));
+    match others.max_by_key(count) {
+        Some(suspected) => Err(InputError::Delimiter {
+            file: file.to_owned(),
+            header: header.clone(),
+            delimiter: char::from(delimiter),
+            suspected,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Turns blocks of text into batches of declared types.
 struct Typed {
     file: PathBuf,
     plan: ColumnPlan,
     schema: SchemaRef,
     null_values: Vec<String>,
-    rows: u64,
 }
 
 impl Typed {
-    fn convert(&mut self, batch: &RecordBatch) -> Result<RecordBatch, InputError> {
+    fn convert(&self, block: &Block) -> Result<RecordBatch, InputError> {
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.plan.taken.len());
-        for (place, column) in self.plan.taken.iter().enumerate() {
-            let cells = batch.column(place).as_string::<i32>();
-            let parsed = parse_column(cells, column.declared.data_type(), &self.null_values);
-            columns.push(parsed.map_err(|error| self.place(error, &column.name, column.declared.data_type()))?);
+        for column in &self.plan.taken {
+            let cells: Vec<Option<&str>> =
+                (0..block.records()).map(|record| self.value(block, record, column.index)).collect();
+            let data_type = column.declared.data_type();
+            let parsed = parse_column(&cells, data_type);
+            columns.push(parsed.map_err(|error| self.place(error, block, column.index, &column.name, data_type))?);
         }
-        self.rows += batch.num_rows() as u64;
         RecordBatch::try_new(Arc::clone(&self.schema), columns)
             .map_err(|source| InputError::Malformed { file: self.file.clone(), source })
     }
 
-    fn place(&self, error: TextError, column: &str, data_type: &DataType) -> InputError {
+    /// The text of a cell; none for null.
+    fn value<'a>(&self, block: &'a Block, record: usize, column: usize) -> Option<&'a str> {
+        let cell = block.cell(record, column);
+        let empty = cell.text.is_empty() && cell.quoting == Quoting::Plain;
+        (!empty && !self.null_values.iter().any(|null| null == cell.text)).then_some(cell.text)
+    }
+
+    fn place(&self, error: TextError, block: &Block, index: usize, column: &str, data_type: &DataType) -> InputError {
         let (file, column) = (self.file.clone(), column.to_owned());
         match error {
             TextError::Unsupported => InputError::TextUnsupported { file, column, data_type: data_type.to_string() },
-            TextError::Cell { index, value, expected } => {
-                InputError::Cell { file, row: self.rows + index as u64 + 1, column, value, expected }
+            TextError::Cell { index: record, value, expected } => {
+                InputError::Cell { file, line: block.line(record, index), column, value, expected }
             }
         }
     }

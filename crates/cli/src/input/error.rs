@@ -4,10 +4,14 @@ use std::io;
 use std::path::PathBuf;
 
 use arrow::error::ArrowError;
+use omnigraph_lang::json::JsonError;
+use omnigraph_types::Contained;
 use parquet::errors::ParquetError;
 use thiserror::Error;
 
 use super::format::Format;
+use super::records::RecordRule;
+use crate::shell::{is_word, shell};
 
 /// A file that cannot be read as rows of the type.
 #[derive(Debug, Error)]
@@ -53,8 +57,18 @@ pub(crate) enum InputError {
         /// The format.
         format: Format,
     },
-    /// NDJSON lines name their types themselves.
-    #[error("{}: NDJSON lines name their types themselves; leave out --type", file.display())]
+    /// A line of NDJSON is no row.
+    #[error("{}, line {line}: {fault}", file.display())]
+    Line {
+        /// The file.
+        file: PathBuf,
+        /// 1-based line of the file.
+        line: u64,
+        /// What is wrong with it.
+        fault: LineFault,
+    },
+    /// NDJSON has lines and no columns.
+    #[error("{}: NDJSON is no table", file.display())]
     NotATable {
         /// The file.
         file: PathBuf,
@@ -95,11 +109,31 @@ pub(crate) enum InputError {
         /// The file.
         file: PathBuf,
     },
-    /// Lines that end as no reader of CSV here understands: all rows would be one header.
-    #[error("{}: its lines end in a carriage return alone; convert them to LF or CRLF", file.display())]
-    LineEnds {
+    /// The file breaks a rule of CSV.
+    #[error("{}, line {line}: {rule}", file.display())]
+    Record {
         /// The file.
         file: PathBuf,
+        /// 1-based line of the file.
+        line: u64,
+        /// The rule.
+        rule: RecordRule,
+    },
+    /// The header is one column, and another delimiter would make it several.
+    #[error(
+        "{}: the header line {header:?} has no {delimiter:?}: if its columns are separated by {suspected:?}, add --delimiter {}",
+        file.display(),
+        shell(&suspected.to_string())
+    )]
+    Delimiter {
+        /// The file.
+        file: PathBuf,
+        /// Its header.
+        header: String,
+        /// What separates columns, as the command line says.
+        delimiter: char,
+        /// What separates them, as it seems.
+        suspected: char,
     },
     /// An option names a column that the file does not have.
     #[error("{}: {option} names column {column:?}, and the columns are {}", file.display(), list(columns))]
@@ -124,9 +158,11 @@ pub(crate) enum InputError {
     /// A column is none of the type's.
     #[error(
         "{}: column {column:?} is not in {type_name}, whose columns are {}; \
-         use --rename {column}=<one of them>, or --skip-column {column}",
+         use --rename {}=<one of them>, or --skip-column {}",
         file.display(),
-        list(columns)
+        list(columns),
+        shell(column),
+        shell(column)
     )]
     ColumnUnknown {
         /// The file.
@@ -156,14 +192,14 @@ pub(crate) enum InputError {
     },
     /// A cell that is not a value of its column.
     #[error(
-        "{}, row {row} below the header, column {column:?}: {value:?} is not {expected}",
+        "{}, line {line}, column {column:?}: {value:?} is not {expected}",
         file.display()
     )]
     Cell {
         /// The file.
         file: PathBuf,
-        /// 1-based row below the header.
-        row: u64,
+        /// 1-based line of the file where the cell begins.
+        line: u64,
         /// The column, as the file names it.
         column: String,
         /// The text, cut to a length that can be read.
@@ -171,21 +207,54 @@ pub(crate) enum InputError {
         /// What it should be.
         expected: String,
     },
-    /// Two files of one load do not go together.
+    /// A value that its column would change.
+    #[error("{}{}, column {column:?}: {reason}", file.display(), row.map_or(String::new(), |row| format!(", row {row}")))]
+    Value {
+        /// The file.
+        file: PathBuf,
+        /// 1-based row of the file.
+        row: Option<u64>,
+        /// The property.
+        column: String,
+        /// Why.
+        reason: String,
+    },
+    /// A column of a type that no cast makes the declared one.
     #[error(
-        "{} and {} differ in column {column:?} ({types}); give them the same columns, or load them in two commits",
-        first.display(),
-        other.display()
+        "{}: column {column:?} is {wanted}, and no cast from {found} keeps every value: cast it in the file",
+        file.display()
+    )]
+    NoCast {
+        /// The file.
+        file: PathBuf,
+        /// The property.
+        column: String,
+        /// Its type in the file.
+        found: String,
+        /// Its declared type.
+        wanted: String,
+    },
+    /// Two files of one load do not have the same columns.
+    #[error(
+        "{} has column {column:?}, and {} has not: give them the same columns, or load them in two commits",
+        with.display(),
+        without.display()
     )]
     FilesDiffer {
-        /// The first file.
-        first: PathBuf,
-        /// The other file.
-        other: PathBuf,
+        /// The file that has the column.
+        with: PathBuf,
+        /// The file that does not.
+        without: PathBuf,
         /// The column.
         column: String,
-        /// How they differ.
-        types: String,
+    },
+    /// The reader of the format panicked.
+    #[error("{}: the file is damaged, or of a kind that cannot be read: its reader ended by {contained}", file.display())]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// Where the reader panicked.
+        contained: Contained,
     },
     /// The file's own structure is wrong.
     #[error("{}: {source}", file.display())]
@@ -217,22 +286,53 @@ impl InputError {
             | Self::StandardInputUnsupported { .. }
             | Self::NotATable { .. }
             | Self::Open { .. }
+            | Self::Delimiter { .. }
             | Self::ColumnMissing { .. }
             | Self::ColumnTwice { .. }
             | Self::ColumnUnknown { .. }
             | Self::NoColumns { .. } => Misuse::CommandLine,
             Self::Read { .. }
+            | Self::Line { .. }
             | Self::ReaderDied
             | Self::HeaderTooLong { .. }
             | Self::HeaderMissing { .. }
-            | Self::LineEnds { .. }
+            | Self::Record { .. }
             | Self::TextUnsupported { .. }
             | Self::Cell { .. }
+            | Self::Value { .. }
+            | Self::NoCast { .. }
             | Self::FilesDiffer { .. }
+            | Self::Damaged { .. }
             | Self::Malformed { .. }
             | Self::MalformedParquet { .. } => Misuse::Data,
         }
     }
+}
+
+/// Why a line of NDJSON is no row.
+#[derive(Debug, Error)]
+pub(crate) enum LineFault {
+    /// It is not one JSON value.
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    /// It is another JSON value.
+    #[error("a row is a JSON object of its properties")]
+    NotObject,
+    /// It is not UTF-8.
+    #[error("the text is not UTF-8: convert the file to UTF-8")]
+    NotUtf8,
+    /// It is too long.
+    #[error("the line is longer than {bytes_max} bytes")]
+    TooLong {
+        /// The bound.
+        bytes_max: u64,
+    },
+    /// An edge without one of its ends.
+    #[error("the edge has no {column:?}")]
+    EndMissing {
+        /// `src` or `dst`.
+        column: &'static str,
+    },
 }
 
 /// What has to be corrected.
@@ -244,7 +344,11 @@ pub(crate) enum Misuse {
     Data,
 }
 
-/// Names in one line.
+/// Names in one line; one that a reader could not tell from the text around it is quoted.
 fn list(names: &[String]) -> String {
-    names.join(", ")
+    let shown = |name: &String| match is_word(name) {
+        true => name.clone(),
+        false => format!("{name:?}"),
+    };
+    names.iter().map(shown).collect::<Vec<_>>().join(", ")
 }

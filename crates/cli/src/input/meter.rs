@@ -26,6 +26,8 @@ pub(crate) struct Place {
     pub(crate) file: PathBuf,
     /// 1-based row of the file, not counting a header.
     pub(crate) row: u64,
+    /// The line where it begins, where that is known and is another number.
+    pub(crate) line: Option<u64>,
 }
 
 impl Meter {
@@ -59,7 +61,7 @@ impl Meter {
     pub(crate) fn place(&self, row: u64) -> Option<Place> {
         let files = self.files();
         let entered = files.iter().rev().find(|entered| entered.rows_before < row)?;
-        Some(Place { file: entered.file.clone(), row: row - entered.rows_before })
+        Some(Place { file: entered.file.clone(), row: row - entered.rows_before, line: None })
     }
 
     fn files(&self) -> MutexGuard<'_, Vec<Entered>> {

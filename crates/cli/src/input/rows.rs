@@ -11,8 +11,10 @@ use super::error::InputError;
 pub(crate) struct ReadOptions {
     /// Which columns are taken, and under which names.
     pub(crate) columns: ColumnChoice,
-    /// Cell texts that mean null, besides the empty cell.
+    /// Cell texts that mean null, besides the empty cell without quotes.
     pub(crate) null_values: Vec<String>,
+    /// What separates cells of text, where it is not what the format's name says.
+    pub(crate) delimiter: Option<u8>,
     /// Rows of one batch.
     pub(crate) batch_rows: usize,
 }

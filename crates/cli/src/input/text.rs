@@ -8,24 +8,25 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use arrow::array::{
-    ArrayRef, BooleanArray, FixedSizeListArray, LargeBinaryArray, ListArray, PrimitiveArray, StringArray,
-};
-use arrow::buffer::{NullBuffer, OffsetBuffer};
+use arrow::array::{ArrayRef, BooleanArray, LargeBinaryArray, PrimitiveArray, StringArray};
 use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Date32Type, FieldRef, Float32Type, Float64Type, Int32Type, Int64Type, TimeUnit,
+    ArrowPrimitiveType, DataType, Date32Type, Float32Type, Float64Type, Int32Type, Int64Type, TimeUnit,
     TimestampMillisecondType, UInt32Type, UInt64Type,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use omnigraph_columns::mapping::language_type;
+use omnigraph_columns::values::ColumnBuilder;
 use omnigraph_lang::date::{parse_date, parse_datetime};
-use serde_json::Value;
+use omnigraph_lang::json::{self, JsonLimits};
+use omnigraph_lang::schema::Nullability;
+use omnigraph_lang::value::{Value, decode};
 
 /// Longest part of a wrong cell that an error repeats.
 const VALUE_CHARACTERS_MAX: usize = 60;
 
 /// What a DateTime cell holds.
-const DATE_TIME: &str = "a DateTime: YYYY-MM-DDTHH:MM:SS, with a fraction and Z or ±HH:MM if any";
+const DATE_TIME: &str = "a DateTime: YYYY-MM-DDTHH:MM:SS, with a fraction of whole milliseconds and Z or ±HH:MM if any";
 
 /// A cell that is not a value of the declared type, or a type that text cannot hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,20 +44,8 @@ pub(crate) enum TextError {
     Unsupported,
 }
 
-/// Reads every cell of `cells` as `data_type`; the empty cell and the texts of `null_values` are null.
-pub(crate) fn parse_column(
-    cells: &StringArray,
-    data_type: &DataType,
-    null_values: &[String],
-) -> Result<ArrayRef, TextError> {
-    let options: Vec<Option<&str>> = cells
-        .iter()
-        .map(|cell| cell.filter(|text| !text.is_empty() && !null_values.iter().any(|null| null == text)))
-        .collect();
-    parse_cells(&options, data_type)
-}
-
-fn parse_cells(cells: &[Option<&str>], data_type: &DataType) -> Result<ArrayRef, TextError> {
+/// Reads every cell as `data_type`; none is null.
+pub(crate) fn parse_column(cells: &[Option<&str>], data_type: &DataType) -> Result<ArrayRef, TextError> {
     match data_type {
         DataType::Utf8 => Ok(Arc::new(StringArray::from(cells.to_vec()))),
         DataType::Boolean => {
@@ -91,8 +80,7 @@ fn parse_cells(cells: &[Option<&str>], data_type: &DataType) -> Result<ArrayRef,
             let slices: Vec<Option<&[u8]>> = values.iter().map(|value| value.as_deref()).collect();
             Ok(Arc::new(LargeBinaryArray::from(slices)))
         }
-        DataType::List(item) => list(cells, item),
-        DataType::FixedSizeList(item, length) => vector(cells, item, *length),
+        DataType::List(_) | DataType::FixedSizeList(..) => arrays(cells, data_type),
         _ => Err(TextError::Unsupported),
     }
 }
@@ -111,11 +99,15 @@ fn each<T>(
 }
 
 fn wrong(index: usize, text: &str, expected: &str) -> TextError {
+    let expected = match text {
+        "" => format!("{expected}; an empty cell without quotes is null, and --null-values '' makes this one null"),
+        _ => expected.to_owned(),
+    };
     let mut value: String = text.chars().take(VALUE_CHARACTERS_MAX).collect();
     if value.len() < text.len() {
         value.push('…');
     }
-    TextError::Cell { index, value, expected: expected.to_owned() }
+    TextError::Cell { index, value, expected }
 }
 
 fn number<T: ArrowPrimitiveType>(cells: &[Option<&str>], expected: &str) -> Result<ArrayRef, TextError>
@@ -141,72 +133,21 @@ fn blob(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text.strip_prefix("base64:")?).ok()
 }
 
-/// Items of a JSON array as texts; an item that is null or not a scalar is none.
-fn items(text: &str) -> Option<Vec<String>> {
-    let Ok(Value::Array(values)) = serde_json::from_str::<Value>(text) else { return None };
-    let text_of = |value: Value| match value {
-        Value::String(text) => Some(text),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(value) => Some(value.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
-    };
-    values.into_iter().map(text_of).collect()
-}
-
-/// The items of all cells one after another, the end of each cell, and which cells are not null.
-struct Items {
-    texts: Vec<String>,
-    lengths: Vec<usize>,
-    cell_of: Vec<usize>,
-    nulls: NullBuffer,
-}
-
-fn all_items(cells: &[Option<&str>], expected: &str) -> Result<Items, TextError> {
-    let lists = each(cells, expected, items)?;
-    let nulls = NullBuffer::from_iter(lists.iter().map(Option::is_some));
-    let mut all = Items { texts: Vec::new(), lengths: Vec::with_capacity(lists.len()), cell_of: Vec::new(), nulls };
-    for (index, list) in lists.into_iter().enumerate() {
-        let list = list.unwrap_or_default();
-        all.lengths.push(list.len());
-        all.cell_of.extend(std::iter::repeat_n(index, list.len()));
-        all.texts.extend(list);
+/// Lists and vectors: each cell is a JSON array that follows the rules of the JSON value codec, so that no item is spelled anew.
+fn arrays(cells: &[Option<&str>], data_type: &DataType) -> Result<ArrayRef, TextError> {
+    let limits = JsonLimits { depth_max: JsonLimits::DEPTH_MAX, structurals_max: u64::MAX };
+    let ty = language_type(data_type).ok_or(TextError::Unsupported)?;
+    let mut builder = ColumnBuilder::new(&ty);
+    for (index, cell) in cells.iter().enumerate() {
+        let value = match cell {
+            None => Value::Null,
+            Some(text) => {
+                let refused = |reason: String| wrong(index, text, &format!("{ty} as a JSON array: {reason}"));
+                let json = json::parse(text, &limits).map_err(|error| refused(error.to_string()))?;
+                decode(&json, &ty, Nullability::Required).map_err(|error| refused(error.to_string()))?
+            }
+        };
+        builder.push(value).map_err(|_| TextError::Unsupported)?;
     }
-    Ok(all)
-}
-
-/// The items as values of `item`; an error names the cell that holds the item.
-fn item_values(all: &Items, item: &FieldRef) -> Result<ArrayRef, TextError> {
-    let texts: Vec<Option<&str>> = all.texts.iter().map(|text| Some(text.as_str())).collect();
-    parse_cells(&texts, item.data_type()).map_err(|error| match error {
-        TextError::Cell { index, value, expected } => TextError::Cell { index: all.cell_of[index], value, expected },
-        TextError::Unsupported => TextError::Unsupported,
-    })
-}
-
-fn list(cells: &[Option<&str>], item: &FieldRef) -> Result<ArrayRef, TextError> {
-    let all = all_items(cells, "a JSON array without nulls, such as [\"a\",\"b\"]")?;
-    let values = item_values(&all, item)?;
-    let offsets = OffsetBuffer::from_lengths(all.lengths.iter().copied());
-    let array = ListArray::try_new(FieldRef::clone(item), offsets, values, Some(all.nulls));
-    array.map(|array| Arc::new(array) as ArrayRef).map_err(|_| TextError::Unsupported)
-}
-
-fn vector(cells: &[Option<&str>], item: &FieldRef, length: i32) -> Result<ArrayRef, TextError> {
-    let expected = format!("a Vector({length}): a JSON array of {length} numbers");
-    let wanted = usize::try_from(length).map_err(|_| TextError::Unsupported)?;
-    let parts = each(cells, &expected, |text| items(text).filter(|items| items.len() == wanted))?;
-    let nulls = NullBuffer::from_iter(parts.iter().map(Option::is_some));
-    let mut texts: Vec<Option<&str>> = Vec::with_capacity(parts.len() * wanted);
-    for part in &parts {
-        match part {
-            Some(items) => texts.extend(items.iter().map(|text| Some(text.as_str()))),
-            None => texts.extend(std::iter::repeat_n(None, wanted)),
-        }
-    }
-    let values = parse_cells(&texts, item.data_type()).map_err(|error| match error {
-        TextError::Cell { index, value, .. } => TextError::Cell { index: index / wanted.max(1), value, expected },
-        TextError::Unsupported => TextError::Unsupported,
-    })?;
-    let array = FixedSizeListArray::try_new(FieldRef::clone(item), length, values, Some(nulls));
-    array.map(|array| Arc::new(array) as ArrayRef).map_err(|_| TextError::Unsupported)
+    builder.finish().map_err(|_| TextError::Unsupported)
 }

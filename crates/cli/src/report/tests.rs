@@ -94,7 +94,7 @@ fn violations_name_rows_and_the_files_they_came_from() {
         source_row: Some(7),
     };
     let problem = Problem::ConstraintViolation { violations: vec![violation], total: 12 };
-    let place = Place { file: PathBuf::from("b.csv"), row: 3 };
+    let place = Place { file: PathBuf::from("b.csv"), row: 3, line: None };
     let error = CliError::Load(Box::new(FailedLoad {
         error: failed(problem, "12 rows break a rule"),
         write: write(),
@@ -119,7 +119,7 @@ fn wrong_query_shows_its_place() {
         hint: Some("did you mean Airport?".to_owned()),
     };
     let error = failed(Problem::QueryInvalid { diagnostics: vec![diagnostic] }, "the query is not valid");
-    insta::assert_snapshot!(text(&CliError::Query { error, text: source.to_owned() }), @r"
+    insta::assert_snapshot!(text(&CliError::Query { error, text: source.to_owned(), params: Vec::new() }), @r"
     QUERY_INVALID: 1 mistake in the text
     T1: there is no node type Aeroport
      --> line 1, column 25
@@ -148,6 +148,30 @@ fn head_mismatch_names_both_commits() {
     };
     let text = text(&load(problem, "the head of main is another commit"));
     assert!(text.starts_with("HEAD_MISMATCH: ") && text.contains("expected  01JZ8Q6Y3V5B7N9D1F3H5K7M91"), "{text}");
+}
+
+#[test]
+fn parameter_that_was_given_is_not_asked_for_again() {
+    let next = |params: &[&str]| {
+        let problem = Problem::ParamInvalid { parameter: "n".to_owned() };
+        let error = failed(problem, "the query declares no parameter $n; it declares: none");
+        let params = params.iter().map(|name| (*name).to_owned()).collect();
+        text(&CliError::Query { error, text: String::new(), params })
+    };
+    assert!(next(&["n"]).ends_with("next: correct --param n=..., or leave it out if the query does not declare it\n"));
+    assert!(next(&["m"]).contains("give it as --param n="));
+}
+
+#[test]
+fn file_that_fails_after_an_open_attempt_does_not_say_that_nothing_was_stored() {
+    let failed = || CliError::Input(crate::input::InputError::ReaderDied);
+    assert!(text(&failed().after(Effect::None, write())).contains("nothing was stored"));
+    insta::assert_snapshot!(text(&failed().after(Effect::Unknown, write())), @r"
+    error: reading the files ended unexpectedly
+    next: an earlier attempt of the load may be stored; ask with
+      omnigraph operation airline 01JZ8Q6Y3V5B7N9D1F3H5K7M9P
+    ");
+    assert!(matches!(CliError::Interrupted.after(Effect::Unknown, write()), CliError::InterruptedCommit(_)));
 }
 
 #[test]

@@ -82,3 +82,32 @@ fn rescaling_keeps_nulls_and_refuses_a_rest() {
     let fault = cast.apply(&counts(vec![None, Some(-1)]), &utc).unwrap_err();
     assert!(matches!(fault, CastFault::Value { row: 1, .. }));
 }
+
+#[test]
+fn decimal_becomes_an_integer_where_it_is_one_that_fits() {
+    use arrow::array::{Decimal128Array, Decimal256Array};
+    use arrow::datatypes::{Int64Type, UInt64Type, i256};
+    let decimals = |values: Vec<Option<i128>>, scale| -> ArrayRef {
+        Arc::new(Decimal128Array::from(values).with_precision_and_scale(38, scale).unwrap())
+    };
+    let cast = |array: &ArrayRef, to: &DataType| plan(array.data_type(), to).unwrap().apply(array, to);
+    let whole = cast(&decimals(vec![Some(12), None, Some(-3)], 0), &DataType::Int64).unwrap();
+    assert_eq!(whole.as_primitive::<Int64Type>().iter().collect::<Vec<_>>(), [Some(12), None, Some(-3)]);
+    let scaled = cast(&decimals(vec![Some(1_200)], 2), &DataType::Int32).unwrap();
+    assert_eq!(scaled.as_primitive::<Int32Type>().value(0), 12);
+    let largest = cast(&decimals(vec![Some(u64::MAX.into())], 0), &DataType::UInt64).unwrap();
+    assert_eq!(largest.as_primitive::<UInt64Type>().value(0), u64::MAX);
+    let wide: ArrayRef =
+        Arc::new(Decimal256Array::from(vec![i256::from_i128(700)]).with_precision_and_scale(76, 2).unwrap());
+    assert_eq!(cast(&wide, &DataType::Int64).unwrap().as_primitive::<Int64Type>().value(0), 7);
+
+    for (values, scale, to) in [
+        (vec![Some(1), Some(i128::from(i64::MAX) + 1)], 0, DataType::Int64),
+        (vec![None, Some(1_250)], 2, DataType::Int64),
+        (vec![Some(0), Some(-1)], 0, DataType::UInt64),
+        (vec![Some(0), Some(1 << 31)], 0, DataType::Int32),
+    ] {
+        let fault = cast(&decimals(values, scale), &to).unwrap_err();
+        assert!(matches!(fault, CastFault::Value { row: 1, .. }), "{fault:?}");
+    }
+}

@@ -234,7 +234,8 @@ async fn removal_of_unknown_outcome_is_refuted_once_its_version_is_taken() {
     let faults = Arc::new(FaultHook::default());
     let faulty = world.process_with(vec![faults.clone()], FailPoints::default()).await;
     let late = faults.apply_late(FaultPlan::next(StoreCall::PutIfAbsent, "__manifest/tree"));
-    let mut look = faults.pause_before(FaultPlan::next(StoreCall::Head, "__manifest/tree").at(1));
+    // The second look begins at main.
+    let mut look = faults.pause_before(FaultPlan::next(StoreCall::Head, "__manifest/_versions").at(2));
     let expected = sound.newest_on(&named("dev")).await.head();
     let request = BranchRequest { expected_head: Some(expected), ..request(fresh(), "dev") };
     let committer = faulty.committer.clone();

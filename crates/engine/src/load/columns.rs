@@ -71,7 +71,7 @@ impl ColumnPlan {
                     let cast = plan_cast(from, field.data_type()).ok_or_else(|| {
                         let wanted = describe(field.data_type());
                         let reason = format!(
-                            "column {} of {} is {wanted} ({}); {from} cannot be taken without changing values: cast it first",
+                            "column {} of {} is {wanted} ({}); no cast from {from} keeps every value: cast it first",
                             quote(field.name()), plan.name(), field.data_type()
                         );
                         refuse(field.name(), reason)

@@ -113,7 +113,11 @@ async fn values_are_stored_as_written() {
     append(&graph, &text).await.unwrap();
     let row = "a|a|3|18446744073709551615|1.0|2024-01-01|2023-12-31T23:30:00Z|[]|B|[1.0, 2.0]";
     assert_eq!(rows(&graph, "P").await, [row]);
-    merge(&graph, &data(r#""age":-0,"at":"1969-12-31T23:59:59.9999Z","tags":null"#)).await.unwrap();
+    // A part of a millisecond would be lost.
+    let finer = merge(&graph, &data(r#""at":"1969-12-31T23:59:59.9999Z""#)).await;
+    assert_eq!(invalid(finer), (Some(1), Some("at".to_owned())));
+    assert_eq!(rows(&graph, "P").await, [row]);
+    merge(&graph, &data(r#""age":-0,"at":"1969-12-31T23:59:59.999000Z","tags":null"#)).await.unwrap();
     assert_eq!(rows(&graph, "P").await, ["a|a|0|-|-|-|1969-12-31T23:59:59.999Z|-|-|-"]);
 }
 

@@ -31,17 +31,24 @@ fn malformed_dates_are_refused() {
 }
 
 #[test]
-fn timestamps_are_read_in_utc_and_floored_to_milliseconds() {
+fn timestamps_are_read_in_utc() {
     let known = [
         ("2024-01-01T00:30:00+01:00", "2023-12-31T23:30:00.000Z"),
-        ("1969-12-31T23:59:59.9999Z", "1969-12-31T23:59:59.999Z"),
+        ("1969-12-31T23:59:59.999000Z", "1969-12-31T23:59:59.999Z"),
         ("2024-05-01", "2024-05-01T00:00:00.000Z"),
         ("2024-05-01 08:00:00", "2024-05-01T08:00:00.000Z"),
         ("2024-05-01T08:00:00.5-00:30", "2024-05-01T08:30:00.500Z"),
-        ("2024-05-01T08:00:00.123456789Z", "2024-05-01T08:00:00.123Z"),
+        ("2024-05-01T08:00:00.123000000Z", "2024-05-01T08:00:00.123Z"),
     ];
     for (text, printed) in known {
         assert_eq!(format_datetime(parse_datetime(text).unwrap()), printed, "{text}");
+    }
+}
+
+#[test]
+fn part_of_a_millisecond_is_refused() {
+    for text in ["1969-12-31T23:59:59.9999Z", "2024-05-01T08:00:00.123456789Z", "2024-05-01T08:00:00.0001+01:00"] {
+        assert_eq!(parse_datetime(text), Err(super::DateError::Finer { text: text.to_owned() }));
     }
 }
 

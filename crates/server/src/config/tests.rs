@@ -87,3 +87,15 @@ fn every_limit_is_a_flag() {
         assert_eq!(set.value, 3, "{}", limit.name);
     }
 }
+
+#[test]
+fn address_may_be_a_name() {
+    for text in ["localhost:50070", "127.0.0.1:50070"] {
+        let config = resolve(&["--root", "a", "--listen", text]).unwrap();
+        assert_eq!(config.listen.port(), 50_070);
+        assert!(config.check_exposure().is_ok(), "{text}");
+    }
+    for text in ["50070", "localhost"] {
+        assert!(parse_listen(text).is_err(), "{text}");
+    }
+}

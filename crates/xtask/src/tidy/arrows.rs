@@ -26,7 +26,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("flight", &["types", "wire", "engine", "call"]),
     ("server", &["types", "lang", "columns", "wire", "engine", "call", "flight"]),
     ("client", &["types", "wire"]),
-    ("cli", &["types", "lang", "wire", "client", "server"]),
+    ("cli", &["types", "lang", "columns", "wire", "client", "server"]),
     ("testkit", &["types", "storage"]),
     ("xtask", &[]),
 ];

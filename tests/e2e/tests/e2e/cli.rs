@@ -1,5 +1,7 @@
 //! The `omnigraph` command against a server: what a person types and reads.
 
+mod files;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -240,7 +242,7 @@ fn failed_load_reports_what_where_and_what_to_do() {
     load(&huge, "append").fails(1, &["RESOURCE_LIMIT", "message_bytes_max", "nothing was stored"]);
 
     let cut = world.file("quote.csv", &format!("{header}BGO,\"Bergen,,,NO,60,5\nTRD,Trondheim,,,NO,63,10\n"));
-    load(&cut, "append").fails(1, &["quote.csv", "line 2 is never closed", "nothing was stored"]);
+    load(&cut, "append").fails(1, &["quote.csv, line 2", "never closed", "nothing was stored"]);
 
     let column = world.file("column.csv", "iata,nam,country,latitude,longitude\nBGO,Bergen,NO,60,5\n");
     let done = load(&column, "append");

@@ -3,13 +3,13 @@
 //! The server counts lines over the whole text; the meter counts them here as well, so that an error's line leads back to its file.
 
 use std::collections::VecDeque;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::input::{InputError, Meter, is_standard_input, open_file};
+use crate::input::{InputError, Meter, open_stream};
 
 /// Bytes of a piece.
 const PIECE_BYTES: usize = 256 * 1024;
@@ -20,11 +20,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub(super) fn open(files: &[PathBuf], meter: &Arc<Meter>) -> Result<Pieces, InputError> {
     let mut opened = VecDeque::with_capacity(files.len());
     for file in files {
-        let reader: Reader = match is_standard_input(file) {
-            true => Box::new(io::stdin()),
-            false => Box::new(open_file(file)?),
-        };
-        opened.push_back((file.clone(), reader));
+        opened.push_back((file.clone(), open_stream(file, meter)?));
     }
     Ok(Pieces { waiting: opened, current: None, meter: Arc::clone(meter) })
 }
@@ -74,7 +70,7 @@ impl Iterator for Pieces {
                     self.meter.add_rows(1);
                     return Some(Ok(Bytes::from_static(b"\n")));
                 }
-                Ok(read) => self.meter.add_bytes(read as u64),
+                Ok(_) => {}
             }
             if current.at_start == AtStart::Yes && piece.starts_with(BYTE_ORDER_MARK) {
                 piece.drain(..BYTE_ORDER_MARK.len());

@@ -41,7 +41,7 @@ fn preview_tells_what_would_be_lost_and_the_command_that_does_it() {
         "Airport: transaction 5d2f (append, 1 row more) at version 7 would be undone by a restore of version 6\n\
          Airport: and 2 more transactions, undone too\n\
          nothing was done; to do exactly this:\n  \
-         omnigraph repair airline --branch 'it'\\''s' --table 'Airport' --confirm 0123456789abcdef\n"
+         omnigraph repair airline --branch 'it'\\''s' --table Airport --confirm 0123456789abcdef\n"
     );
 }
 

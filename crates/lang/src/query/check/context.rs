@@ -1,6 +1,6 @@
 //! The state of one check: findings, and what the pattern and the parameters declare.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::code::Code;
 use crate::findings::{At, Findings};
@@ -15,6 +15,8 @@ pub(super) struct Checker<'a, 's> {
     pub(super) params: BTreeMap<&'a str, Param>,
     pub(super) variables: Vec<Variable>,
     pub(super) by_name: BTreeMap<&'a str, VarId>,
+    /// Variables that a finding keeps from being declared: what uses them gets no finding of its own.
+    pub(super) undeclared: BTreeSet<&'a str>,
     pub(super) traversals: Vec<Traversal>,
     pub(super) filters: Vec<Predicate>,
     /// Uses that only the schema identifies as unsupported, such as undirected edges.
@@ -29,6 +31,7 @@ impl<'a, 's> Checker<'a, 's> {
             params: BTreeMap::new(),
             variables: Vec::new(),
             by_name: BTreeMap::new(),
+            undeclared: BTreeSet::new(),
             traversals: Vec::new(),
             filters: Vec::new(),
             unsupported: Vec::new(),
@@ -41,6 +44,9 @@ impl<'a, 's> Checker<'a, 's> {
 
     /// Adds the finding about a name that is no variable and no parameter.
     pub(super) fn unbound(&mut self, name: Name<'_>) {
+        if self.undeclared.contains(name.text) {
+            return;
+        }
         let mut known: Vec<&str> = self.by_name.keys().copied().chain(self.params.keys().copied()).collect();
         known.sort_unstable();
         let hint = if known.is_empty() { "bind it first".to_owned() } else { format!("known here: {}", list(&known)) };

@@ -8,7 +8,7 @@ use crate::query::ast::{ConditionAst, ExprAst, ExprKindAst, LiteralAst, Name};
 use crate::query::check::context::Checker;
 use crate::query::ir::{Access, Column, CompareOp, Domain, Operand, Predicate, PropertyColumn, VarId, VariableKind};
 use crate::schema::{PropertyType, Scalar};
-use crate::text::clip;
+use crate::text::{clip, list};
 use crate::value::Value;
 
 impl<'a> Checker<'a, '_> {
@@ -143,8 +143,7 @@ impl<'a> Checker<'a, '_> {
         // A finding about the binding itself was reported already.
         let Some(&id) = self.by_name.get(var.text).filter(|_| !var.is_anonymous()) else { return };
         let Some(column) = self.column(id, property.text) else {
-            let message = format!("`{}` has no property `{}`", self.variables[id.0].type_name, property.text);
-            return self.error(Code::UnknownInlineProperty, property.at, message);
+            return self.no_property(Code::UnknownInlineProperty, id, property);
         };
         let operand = match &value.kind {
             ExprKindAst::Var(name) if !self.params.contains_key(name.text) => {
@@ -183,6 +182,15 @@ impl<'a> Checker<'a, '_> {
         });
     }
 
+    fn no_property(&mut self, code: Code, var: VarId, property: Name<'a>) {
+        let variable = &self.variables[var.0];
+        let message = format!("`{}` has no property `{}`", variable.type_name, property.text);
+        let fixed: &[&str] = if variable.kind == VariableKind::Edge { &["id", "src", "dst"] } else { &["id"] };
+        let declared = self.schema.type_by_id(variable.type_id).map_or(&[][..], |def| def.properties.as_slice());
+        let names: Vec<&str> = fixed.iter().copied().chain(declared.iter().map(|def| def.name.as_str())).collect();
+        self.findings.add_with_hint(code, property.at, message, format!("properties: {}", list(&names)));
+    }
+
     /// The column of a variable by the name that queries use; `None` if no column has the name.
     pub(super) fn column(&self, var: VarId, name: &str) -> Option<Column> {
         let variable = &self.variables[var.0];
@@ -213,8 +221,7 @@ impl<'a> Checker<'a, '_> {
             return None;
         };
         let Some(column) = self.column(id, property.text) else {
-            let message = format!("`{}` has no property `{}`", self.variables[id.0].type_name, property.text);
-            self.error(Code::Unbound, property.at, message);
+            self.no_property(Code::Unbound, id, property);
             return None;
         };
         if column.ty() == PropertyType::Blob {

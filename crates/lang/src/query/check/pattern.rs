@@ -7,6 +7,7 @@ use crate::query::ast::{ClauseAst, Feature, Name, ShapeAst, TraversalAst};
 use crate::query::check::context::Checker;
 use crate::query::ir::{Traversal, VarId, Variable, VariableKind};
 use crate::schema::{TypeDef, TypeKind};
+use crate::text::list;
 
 /// A traversal whose edge is known.
 struct Hop<'t, 'a> {
@@ -17,6 +18,13 @@ struct Hop<'t, 'a> {
     to: TableId,
     /// Position in the text.
     index: usize,
+}
+
+/// Which types a name may be of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kinds {
+    Nodes,
+    Edges,
 }
 
 impl<'a> Checker<'a, '_> {
@@ -49,8 +57,10 @@ impl<'a> Checker<'a, '_> {
             return self.error(Code::Unbound, var.at, "`$_` cannot be bound; give the variable a name");
         }
         let Some(def) = self.schema.type_by_name(type_name.text).filter(|def| !def.is_edge()) else {
+            self.undeclared.insert(var.text);
             let message = format!("unknown node type `{}`", type_name.text);
-            return self.error(Code::UnknownNodeType, type_name.at, message);
+            let hint = self.known_types(Kinds::Nodes);
+            return self.findings.add_with_hint(Code::UnknownNodeType, type_name.at, message, hint);
         };
         match self.by_name.get(var.text) {
             Some(&id) if self.variables[id.0].type_id != def.id => {
@@ -110,7 +120,11 @@ impl<'a> Checker<'a, '_> {
     /// The edge of a traversal, with the checks that do not need the types of its ends.
     fn hop<'t>(&mut self, ast: &'t TraversalAst<'a>, index: usize) -> Option<Hop<'t, 'a>> {
         let Some(def) = self.schema.edge_by_lower_name(ast.edge.text) else {
-            self.error(Code::UnknownEdge, ast.edge.at, format!("unknown edge `{}`", ast.edge.text));
+            self.undeclared.extend([ast.left.text, ast.right.text]);
+            self.undeclared.extend(ast.edge_var.map(|name| name.text));
+            let message = format!("unknown edge `{}`", ast.edge.text);
+            let hint = self.known_types(Kinds::Edges);
+            self.findings.add_with_hint(Code::UnknownEdge, ast.edge.at, message, hint);
             return None;
         };
         let TypeKind::Edge { from, to, .. } = def.kind else { return None };
@@ -154,8 +168,27 @@ impl<'a> Checker<'a, '_> {
         Some(self.variables[id.0].type_id)
     }
 
+    /// The node or edge types of the schema, as a hint.
+    fn known_types(&self, kinds: Kinds) -> String {
+        let wanted = self.schema.types().iter().filter(|def| def.is_edge() == (kinds == Kinds::Edges));
+        let names: Vec<&str> = wanted.map(|def| def.name.as_str()).collect();
+        match (kinds, names.is_empty()) {
+            (Kinds::Nodes, true) => "the schema has no node types".to_owned(),
+            (Kinds::Edges, true) => "the schema has no edge types".to_owned(),
+            (Kinds::Nodes, false) => format!("node types: {}", list(&names)),
+            (Kinds::Edges, false) => format!("edge types, whose names ignore case here: {}", list(&names)),
+        }
+    }
+
     fn decide(&mut self, hop: &Hop<'_, 'a>) -> Option<Traversal> {
         let (left, right) = (hop.ast.left, hop.ast.right);
+        let undeclared = |name: Name<'a>| self.undeclared.contains(name.text) && self.known(name).is_none();
+        if undeclared(left) || undeclared(right) {
+            // The direction may depend on the type that is unknown, so the other end stays open as well.
+            self.undeclared.extend([left.text, right.text]);
+            self.undeclared.extend(hop.ast.edge_var.map(|name| name.text));
+            return None;
+        }
         let forward = if hop.from == hop.to {
             true
         } else if let Some(ty) = self.known(left) {

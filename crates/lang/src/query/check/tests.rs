@@ -489,3 +489,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn unknown_type_is_one_finding_that_lists_the_types() {
+    let found = |text: &str| match check_query(text, None, &schema()) {
+        Err(LangError::Query { diagnostics }) => diagnostics,
+        other => panic!("{other:?}"),
+    };
+    let one = |text: &str| {
+        let diagnostics = found(text);
+        assert_eq!(diagnostics.len(), 1, "{diagnostics:?}");
+        diagnostics[0].hint.clone().unwrap_or_default()
+    };
+    let hint = one(&read("$a: Nope  $a.age > 1", "return { $a.name, count($a) as n } order { n }"));
+    assert_eq!(hint, "node types: N, P");
+    let hint = one(&read("$a: Nope  $a works $b", "return { $b.x, $a.k }"));
+    assert_eq!(hint, "node types: N, P");
+    let hint = one(&read("$a $e:nope $b  $e.x = $b.y", "return { $a.name }"));
+    assert!(hint.ends_with(": Knows, Owns, Works"), "{hint}");
+}
