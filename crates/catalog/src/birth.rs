@@ -14,12 +14,13 @@ use crate::error::CatalogError;
 use crate::format::raw::manifest_schema;
 use crate::format::v2::encode_state;
 use crate::operations::Operations;
+use crate::own_ids::OwnIds;
 use crate::paths::GraphPaths;
 use crate::publish::write_file;
 use crate::rows::{
     CommitOperation, CommitRow, DecidedBy, PublicationKind, PublicationResult, PublicationRow, TableCounts, TableRow,
 };
-use crate::state::State;
+use crate::state::{State, own_ids_with};
 
 /// Datasets created at once.
 const CONCURRENCY: usize = 8;
@@ -143,6 +144,7 @@ fn first_state(new: &NewGraph, paths: &GraphPaths, ids: Identities) -> State {
         head: ids.commit_id,
         tables: new.tables.iter().map(|table| (table.id, first_row(table, paths, ids))).collect(),
         commits: vec![first_commit(new, ids, version)],
+        own_ids: own_ids_with(OwnIds::default(), &publication),
         publications: vec![publication],
         unsettled: Vec::new(),
         recoveries: Vec::new(),

@@ -21,7 +21,6 @@ use crate::publication::Publication;
 use crate::publish::{PublishOutcome, StagedPublication};
 use crate::rows::{CommitRow, OperationRow};
 use crate::snapshot::Snapshot;
-use crate::state::State;
 
 /// One graph. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -88,11 +87,6 @@ impl Catalog {
         self.context.chain(branch)
     }
 
-    /// Chains of removed branches that had this name while the operation can have been sent, newest first.
-    pub fn removed_chains(&self, registry: &State, name: &BranchName, operation: OperationId) -> Vec<Chain> {
-        self.context.removed_chains(registry, name, operation)
-    }
-
     /// The error for a chain that has ended: main's was the graph's.
     pub fn ended(&self, name: &BranchName) -> CatalogError {
         self.context.ended(name)
@@ -155,9 +149,19 @@ impl Catalog {
 
 /// Commits, operations and contracts.
 impl Catalog {
-    /// One commit, on whichever branch it was made.
+    /// One commit, on whichever branch it was made. A branch that cannot be read is reported only if no other has the commit.
     pub fn commit(&self, id: CommitId) -> impl Future<Output = Result<CommitRow, CatalogError>> + Send {
         self.context.commit(id)
+    }
+
+    /// The commit that a publication of a branch is, read on that branch's own chain.
+    pub fn commit_at(
+        &self,
+        branch: BranchId,
+        version: GraphVersion,
+        id: CommitId,
+    ) -> impl Future<Output = Result<CommitRow, CatalogError>> + Send {
+        self.context.commit_at(branch, version, id)
     }
 
     /// A branch's commits, newest first: from its head, or from the one before `after`; at most `most`, which bounds the
@@ -180,7 +184,7 @@ impl Catalog {
         history::operation_rows(snapshot, operation)
     }
 
-    /// The last version of a removed branch of this name on which an operation was committed.
+    /// The last version of a branch that had this name, ended, and applied an operation. Called after the name was resolved.
     pub fn removed_with(
         &self,
         name: &BranchName,

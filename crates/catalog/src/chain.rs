@@ -2,7 +2,7 @@
 
 use omnigraph_types::{BranchId, BranchName, TreeId};
 
-use crate::rows::BranchRow;
+use crate::rows::{BranchRow, Removal, RetiredRow};
 
 /// One branch's chain of versions: which branch it is, whatever its name means today.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -21,8 +21,14 @@ impl BranchRow {
         Chain { branch_id: self.branch_id, name: self.name.clone(), tree: Some(self.tree) }
     }
 
-    /// Whether something made at `earliest` or later, and not after `latest`, can have been made on this branch.
-    pub(crate) fn lived_within(&self, earliest: u64, latest: u64) -> bool {
-        self.created_ms <= latest && self.removed_ms.is_none_or(|removed| removed >= earliest)
+    /// Whether the branch is not removed.
+    pub fn is_live(&self) -> bool {
+        self.removed.is_none()
+    }
+
+    /// The row that the registry keeps once the branch's chain has ended.
+    pub fn removed_by(&self, retired: &RetiredRow) -> Self {
+        let removal = Removal { time_ms: retired.time_ms, own_ids: retired.own_ids };
+        Self { removed: Some(removal), ..self.clone() }
     }
 }

@@ -1,13 +1,12 @@
 //! Commits: found by id, by time, or listed.
 
-use futures::{StreamExt, TryStreamExt, stream};
-use omnigraph_types::{BranchName, CommitId};
+use futures::{StreamExt, stream};
+use omnigraph_types::{BranchId, BranchName, CommitId, GraphVersion};
 
 use crate::chain::Chain;
 use crate::context::Context;
 use crate::error::CatalogError;
 use crate::history;
-use crate::registry::CLOCK_SKEW_MS;
 use crate::rows::{BranchRow, CommitRow};
 use crate::snapshot::Snapshot;
 
@@ -15,28 +14,47 @@ use crate::snapshot::Snapshot;
 const CONCURRENCY: usize = 8;
 
 impl Context {
-    /// One commit, on whichever branch it was made.
+    /// One commit, on whichever branch it was made. A branch that cannot be read is reported only if no other has the commit.
     pub(crate) async fn commit(&self, id: CommitId) -> Result<CommitRow, CatalogError> {
         let registry = self.registry().await?;
-        if let Some(row) = history::commit(&registry, id).await? {
-            return Ok(row);
-        }
-        let made = id.timestamp_ms();
-        let (earliest, latest) = (made.saturating_sub(CLOCK_SKEW_MS), made.saturating_add(CLOCK_SKEW_MS));
-        let rows = registry.state().branches.values().filter(|row| row.lived_within(earliest, latest));
-        let mut chains: Vec<Chain> = rows.map(BranchRow::chain).collect();
-        chains.reverse();
-        let found = stream::iter(chains).map(|chain| async move {
+        let mut unreadable = match history::commit(&registry, id).await {
+            Ok(Some(row)) => return Ok(row),
+            Ok(None) => None,
+            Err(error) => Some(error),
+        };
+        let may_hold = |row: &&BranchRow| row.removed.is_none_or(|removal| removal.own_ids.may_hold_commit(id));
+        let chains: Vec<Chain> = registry.state().branches.values().filter(may_hold).map(BranchRow::chain).collect();
+        let found = stream::iter(chains.into_iter().rev()).map(|chain| async move {
             let newest = self.newest_of(&chain).await?;
             history::commit(&newest, id).await
         });
         let mut found = found.buffer_unordered(CONCURRENCY);
-        while let Some(row) = found.try_next().await? {
-            if let Some(row) = row {
-                return Ok(row);
+        while let Some(searched) = found.next().await {
+            match searched {
+                Ok(Some(row)) => return Ok(row),
+                Ok(None) => {}
+                Err(error) => unreadable = unreadable.or(Some(error)),
             }
         }
-        Err(CatalogError::CommitNotFound(id))
+        Err(unreadable.unwrap_or(CatalogError::CommitNotFound(id)))
+    }
+
+    /// The commit that a publication of a branch is, read on that branch's own chain.
+    pub(crate) async fn commit_at(
+        &self,
+        branch: BranchId,
+        version: GraphVersion,
+        id: CommitId,
+    ) -> Result<CommitRow, CatalogError> {
+        let snapshot = match self.known(branch).filter(|known| known.version() >= version) {
+            Some(known) => known,
+            None => self.newest_of(&self.chain(branch).await?).await?,
+        };
+        let row = history::commit(&snapshot, id).await?;
+        row.ok_or_else(|| CatalogError::Corrupt {
+            object: format!("the chain of branch {}", snapshot.branch_name()),
+            expected: format!("commit {id}, which is its version {version}"),
+        })
     }
 
     /// The version that a commit published.

@@ -1,22 +1,18 @@
 //! What every part of one graph's catalog works with: the store, where things are stored, clock, limits, and the newest versions seen.
 //!
-//! The only thing kept between calls is the newest version of each branch this process has seen, with the instant at which it was proven newest:
-//! a version is immutable, and a probe forward from it finds what others published since.
+//! The only thing kept between calls is the newest version of the branches that were used last, with the instant at which it was proven newest:
+//! a version is immutable, and a probe forward from it finds what others published since. Main's is always kept: it is the registry.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use omnigraph_storage::{Store, TreeRef};
-use omnigraph_types::{BranchId, BranchName, Clock, GraphId, GraphName, Limits};
+use omnigraph_types::{BranchId, BranchName, Clock, GraphId, GraphName, Limits, Recent};
 
 use crate::chain::Chain;
 use crate::error::CatalogError;
 use crate::paths::GraphPaths;
 use crate::snapshot::Snapshot;
-
-/// Branches whose newest versions are kept in memory; beyond it only main's is kept.
-const BRANCHES_KEPT_MAX: usize = 256;
 
 /// One graph's surroundings.
 #[derive(Debug)]
@@ -28,7 +24,7 @@ pub(crate) struct Context {
     pub(crate) main_branch_id: BranchId,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) limits: Arc<Limits>,
-    newest: Mutex<HashMap<BranchId, Snapshot>>,
+    newest: Mutex<Recent<BranchId, Snapshot>>,
 }
 
 impl Context {
@@ -40,7 +36,9 @@ impl Context {
         limits: Arc<Limits>,
     ) -> Self {
         let paths = GraphPaths::new(graph_id);
-        Self { store, paths, name, graph_id, main_branch_id, clock, limits, newest: Mutex::default() }
+        let kept = usize::try_from(limits.branches_cached_max).unwrap_or(usize::MAX);
+        let newest = Mutex::new(Recent::at_most(kept));
+        Self { store, paths, name, graph_id, main_branch_id, clock, limits, newest }
     }
 
     pub(crate) fn proof_age_max(&self) -> Duration {
@@ -65,20 +63,18 @@ impl Context {
 
     pub(crate) fn remember(&self, snapshot: &Snapshot) {
         let mut newest = self.newest_seen();
-        if newest.len() >= BRANCHES_KEPT_MAX && !newest.contains_key(&snapshot.branch_id()) {
-            newest.retain(|branch, _| *branch == self.main_branch_id);
-        }
-        let newer = |known: &Snapshot| known.version() > snapshot.version();
+        let newer = |known: &mut Snapshot| known.version() > snapshot.version();
         if !newest.get(&snapshot.branch_id()).is_some_and(newer) {
-            newest.insert(snapshot.branch_id(), snapshot.clone());
+            let is_main = |known: &Snapshot| known.branch_id() == self.main_branch_id;
+            newest.insert_sparing(snapshot.branch_id(), snapshot.clone(), is_main);
         }
     }
 
-    fn newest_seen(&self) -> MutexGuard<'_, HashMap<BranchId, Snapshot>> {
+    fn newest_seen(&self) -> MutexGuard<'_, Recent<BranchId, Snapshot>> {
         self.newest.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     pub(crate) fn known(&self, branch: BranchId) -> Option<Snapshot> {
-        self.newest_seen().get(&branch).cloned()
+        self.newest_seen().get(&branch).map(|known| known.clone())
     }
 }

@@ -16,6 +16,7 @@ mod name_entry;
 mod names;
 mod newer;
 mod operations;
+mod own_ids;
 mod paths;
 mod publication;
 mod publish;
@@ -38,13 +39,14 @@ pub use error::CatalogError;
 pub use graphs::{GraphEntry, Graphs, NameRemoval, ToDelete};
 pub use newer::{Newer, Reading};
 pub use operations::{OPERATIONS_MAX, OperationEntry, Operations};
+pub use own_ids::{IdRange, OwnIds};
 pub use paths::GraphPaths;
 pub use publication::{Change, Incoherent, PinChange, Precondition, Publication, Unmet};
 pub use publish::{PublishOutcome, StagedPublication};
 pub use rows::{
     BranchRow, CommitOperation, CommitRow, DecidedBy, Decision, GROUP_ACTOR, OperationRow, PlannedTransactions,
-    PublicationKind, PublicationResult, PublicationRow, RecoveryRow, RetentionRow, RetiredRow, TableCounts, TableRow,
-    TableTransition, UnsettledRow,
+    PublicationKind, PublicationResult, PublicationRow, RecoveryRow, Removal, RetentionRow, RetiredRow, TableCounts,
+    TableRow, TableTransition, UnsettledRow,
 };
 pub use snapshot::Snapshot;
 pub use stamp::STORAGE_FORMAT;

@@ -3,6 +3,8 @@
 //! A name is resolved by main's registry. What this process remembers of it is checked by the chain itself: a removed branch's chain ends
 //! with a `retired` version, and a caller that reads one resolves the name again.
 
+use std::cmp::Reverse;
+
 use omnigraph_types::{BranchId, BranchName, OperationId};
 
 use crate::chain::Chain;
@@ -13,8 +15,6 @@ use crate::rows::BranchRow;
 use crate::snapshot::Snapshot;
 use crate::state::State;
 
-/// How far clocks of servers may differ when the time in an id says when it was made.
-pub(crate) const CLOCK_SKEW_MS: u64 = 24 * 60 * 60 * 1_000;
 /// Times that a name is resolved again because its chain had ended.
 const RESOLVE_MAX: usize = 4;
 
@@ -92,34 +92,58 @@ impl Context {
         })
     }
 
-    /// Chains of removed branches that had this name while the operation can have been sent, newest first. An operation may be sent as
-    /// long after its id was minted, and before, as ids are accepted.
-    pub(crate) fn removed_chains(&self, registry: &State, name: &BranchName, operation: OperationId) -> Vec<Chain> {
-        let minted = operation.timestamp_ms();
-        let earliest = minted.saturating_sub(self.limits.operation_id_ahead_ms).saturating_sub(CLOCK_SKEW_MS);
-        let latest = minted.saturating_add(self.limits.operation_id_behind_ms).saturating_add(CLOCK_SKEW_MS);
-        let had_name =
-            |row: &&BranchRow| row.removed_ms.is_some() && row.name == *name && row.lived_within(earliest, latest);
-        let mut rows: Vec<&BranchRow> = registry.branches.values().filter(had_name).collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(row.removed_ms));
-        rows.into_iter().map(BranchRow::chain).collect()
-    }
-
-    /// The last version of a removed branch of this name on which an operation was applied.
+    /// The last version of a branch that had this name, ended, and applied an operation.
+    ///
+    /// Called after the name was resolved: what this process knows of the registry then holds every chain of the name that ended before. A chain
+    /// that cannot be read is reported only if no other answers: the operation may have been applied there.
     pub(crate) async fn removed_with(
         &self,
         name: &BranchName,
         operation: OperationId,
     ) -> Result<Option<Snapshot>, CatalogError> {
-        let Some(registry) = self.known(self.main_branch_id).filter(|_| *name != BranchName::Main) else {
+        if *name == BranchName::Main {
             return Ok(None);
+        }
+        let registry = match self.known(self.main_branch_id) {
+            Some(known) => known,
+            None => self.registry().await?,
         };
-        for chain in self.removed_chains(registry.state(), name, operation) {
-            let last = self.newest_of(&chain).await?;
-            if history::applied(&last, operation).await? == Applied::Yes {
-                return Ok(Some(last));
+        let mut unreadable = None;
+        for row in of_name(registry.state(), name, operation) {
+            match self.applied_before_its_end(row, operation).await {
+                Ok(Some(last)) => return Ok(Some(last)),
+                Ok(None) => {}
+                Err(error) => unreadable = unreadable.or(Some(error)),
             }
         }
-        Ok(None)
+        unreadable.map_or(Ok(None), Err)
     }
+
+    /// The last version of a branch, if it has ended and applied an operation. It may be registered still: a chain ends before its name is free.
+    async fn applied_before_its_end(
+        &self,
+        row: &BranchRow,
+        operation: OperationId,
+    ) -> Result<Option<Snapshot>, CatalogError> {
+        let known = match row.is_live() {
+            // Resolving the name has read this version.
+            true => self.known(row.branch_id),
+            false => None,
+        };
+        let last = match known {
+            Some(known) => known,
+            None => self.newest_of(&row.chain()).await?,
+        };
+        let may_hold = last.state().retired.is_some() && last.state().own_ids.may_hold(operation);
+        if may_hold && history::applied(&last, operation).await? == Applied::Yes { Ok(Some(last)) } else { Ok(None) }
+    }
+}
+
+/// The branches of a name on which an operation may have been applied: the registered one, then the removed ones, newest first.
+fn of_name<'a>(registry: &'a State, name: &BranchName, operation: OperationId) -> Vec<&'a BranchRow> {
+    let may_hold =
+        |row: &&BranchRow| row.name == *name && row.removed.is_none_or(|removal| removal.own_ids.may_hold(operation));
+    let mut rows: Vec<&BranchRow> = registry.branches.values().filter(may_hold).collect();
+    rows.sort_by_key(|row| Reverse(row.removed.map_or(u64::MAX, |removal| removal.time_ms)));
+    rows
 }

@@ -11,6 +11,7 @@ use omnigraph_types::{
 };
 
 use crate::operations::Operations;
+use crate::own_ids::OwnIds;
 
 /// What a branch pins for one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -211,6 +212,16 @@ pub enum PublicationResult {
     Nothing,
 }
 
+impl PublicationResult {
+    /// The commit that the operations are.
+    pub fn commit(&self) -> Option<CommitId> {
+        match self {
+            Self::Commit(id) => Some(*id),
+            Self::Branch(_) | Self::Undone(_) | Self::Nothing => None,
+        }
+    }
+}
+
 /// One publication as its chain remembers it. There is one of these for every version of a chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicationRow {
@@ -271,10 +282,7 @@ impl OperationRow {
 
     /// The commit that the operation is.
     pub fn commit_id(&self) -> Option<CommitId> {
-        match self.result {
-            PublicationResult::Commit(id) => Some(id),
-            PublicationResult::Branch(_) | PublicationResult::Undone(_) | PublicationResult::Nothing => None,
-        }
+        self.result.commit()
     }
 
     /// The branch that the operation registered or removed.
@@ -309,10 +317,19 @@ pub struct BranchRow {
     pub source_commit: CommitId,
     /// Hash of the contract it carries, in hexadecimal.
     pub schema_hash: String,
-    /// When it was registered, in milliseconds since 1970-01-01T00:00:00Z.
+    /// When it was registered, in milliseconds since 1970-01-01T00:00:00Z; strictly greater than the time of the commit it began at.
     pub created_ms: u64,
-    /// When it was removed, by the same clock; none while it lives.
-    pub removed_ms: Option<u64>,
+    /// Its removal; none while it lives.
+    pub removed: Option<Removal>,
+}
+
+/// What the registry keeps of a removed branch. The row stays while any of the branch's operations may be sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Removal {
+    /// When its chain ended, in milliseconds since 1970-01-01T00:00:00Z; strictly greater than the time of its head.
+    pub time_ms: u64,
+    /// What the chain published before it ended.
+    pub own_ids: OwnIds,
 }
 
 /// The last version of a branch: it takes no further publication.
@@ -326,8 +343,10 @@ pub struct RetiredRow {
     pub attempt_id: AttemptId,
     /// Who asked for it.
     pub actor: String,
-    /// When, in milliseconds since 1970-01-01T00:00:00Z.
+    /// When, in milliseconds since 1970-01-01T00:00:00Z; strictly greater than the time of the branch's head.
     pub time_ms: u64,
+    /// What the chain published before.
+    pub own_ids: OwnIds,
 }
 
 /// Which transactions behind the expected version a restore undoes.

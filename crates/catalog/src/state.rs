@@ -9,6 +9,7 @@ use omnigraph_types::{BranchId, BranchName, CommitId, GraphId, GraphVersion, Ope
 
 use crate::error::CatalogError;
 use crate::newer::Newer;
+use crate::own_ids::OwnIds;
 use crate::publication::{Change, PinChange, Publication};
 use crate::rows::{
     BranchRow, CommitRow, HistoryRow, OperationRow, PublicationKind, PublicationRow, RecoveryRow, RetentionRow,
@@ -45,6 +46,8 @@ pub struct State {
     pub recoveries: Vec<RecoveryRow>,
     /// The fragments that hold older commits and publications, oldest first.
     pub history: Vec<HistoryRow>,
+    /// The ids that the chain itself has published.
+    pub own_ids: OwnIds,
     /// Every branch but main that was ever registered, by identity; on main.
     pub branches: BTreeMap<BranchId, BranchRow>,
     /// Present in the last version of a removed branch.
@@ -82,6 +85,7 @@ impl State {
             publications: Vec::new(),
             unsettled: Vec::new(),
             recoveries: Vec::new(),
+            own_ids: OwnIds::default(),
             branches: BTreeMap::new(),
             branches_changed: BTreeSet::new(),
             retired: None,
@@ -92,7 +96,7 @@ impl State {
 
     /// The branches that are not removed, but main.
     pub fn live_branches(&self) -> impl Iterator<Item = &BranchRow> {
-        self.branches.values().filter(|row| row.removed_ms.is_none())
+        self.branches.values().filter(|row| row.is_live())
     }
 
     /// The live branch of this name.
@@ -102,7 +106,7 @@ impl State {
 
     /// Whether the branch is main, or registered and not removed; on main.
     pub fn is_live(&self, branch: BranchId) -> bool {
-        branch == self.main_branch_id || self.branches.get(&branch).is_some_and(|row| row.removed_ms.is_none())
+        branch == self.main_branch_id || self.branches.get(&branch).is_some_and(BranchRow::is_live)
     }
 
     /// The commit that is the head.
@@ -124,14 +128,16 @@ impl State {
         for change in &publication.changes {
             next.change(change);
         }
-        next.publications.push(PublicationRow {
+        let row = PublicationRow {
             version: next.version,
             branch_id: self.branch_id,
             kind: publication.kind,
             decision: publication.decision,
             result: publication.result(self.branch_id),
             operations: publication.operations.clone(),
-        });
+        };
+        next.own_ids = own_ids_with(next.own_ids, &row);
+        next.publications.push(row);
         let excess = next.recoveries.len().saturating_sub(RECOVERIES_KEPT_MAX);
         next.recoveries.drain(..excess);
         next
@@ -183,6 +189,24 @@ impl State {
         self.base = None;
         self.tables_changed.clear();
         self.branches_changed.clear();
+    }
+}
+
+/// The ids that a chain has published with another publication. The end of a chain is no operation of it: main records it.
+pub(crate) fn own_ids_with(own_ids: OwnIds, row: &PublicationRow) -> OwnIds {
+    match row.kind {
+        // A version with a kind that only a newer program knows is read, and nothing is published onto it.
+        PublicationKind::Retire | PublicationKind::Newer => own_ids,
+        PublicationKind::Commit
+        | PublicationKind::Abort
+        | PublicationKind::Settle
+        | PublicationKind::BranchCreate
+        | PublicationKind::BranchDelete
+        | PublicationKind::Repair
+        | PublicationKind::Index
+        | PublicationKind::Optimize
+        | PublicationKind::Retention
+        | PublicationKind::LoadAbort => own_ids.with(&row.operations, row.result.commit()),
     }
 }
 

@@ -13,9 +13,14 @@ use crate::snapshot::{Author, Proof, Snapshot};
 use crate::state::State;
 
 impl Context {
-    /// The newest version of a chain, proven newest: by a probe forward from what this process knows, or by listing. It may be `retired`.
+    /// The newest version of a chain, proven newest: by a probe forward from what this process knows, or by listing. It may be `retired`: then
+    /// it is the last, and the store is asked no more.
     pub(crate) async fn newest_of(&self, chain: &Chain) -> Result<Snapshot, CatalogError> {
         let clock = self.clock.as_ref();
+        // A chain that has ended takes no further publication.
+        if let Some(last) = self.known(chain.branch_id).filter(|known| known.state().retired.is_some()) {
+            return Ok(last.proven(Proof::now(clock)));
+        }
         let known = self.known(chain.branch_id).filter(|snapshot| snapshot.proof_age(clock) <= self.proof_age_max());
         let proof = Proof::now(clock);
         let tree = self.tree_of(chain);

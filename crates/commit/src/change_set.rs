@@ -9,6 +9,7 @@ use omnigraph_storage::{Pin, StagedChange, Table, TransactionMark};
 use omnigraph_types::{AttemptId, Clock, CommitId, CommitKind, OperationId, TableId, TableVersion, TreeId};
 
 use crate::effect::Effect;
+use crate::error::CommitError;
 
 /// One try of an operation.
 #[derive(Debug, Clone)]
@@ -171,6 +172,24 @@ impl ChangeSet {
     /// Changes of tables alone.
     pub fn of_tables(tables: Vec<TableChange>) -> Self {
         Self { tables, ..Self::default() }
+    }
+
+    /// A publication that keeps the head changes neither rows nor schema and has no parents: who watches the branch would not see it.
+    pub(crate) fn check_kind(&self, kind: ChangeKind) -> Result<(), CommitError> {
+        match kind {
+            ChangeKind::Commit(_) => return Ok(()),
+            ChangeKind::KeepsHead(PublicationKind::Commit) => {}
+            ChangeKind::KeepsHead(_) => {
+                let rows_stay = self.tables.iter().all(|change| change.rows == RowsChange::Same);
+                if rows_stay && self.schema.is_none() && self.parents.is_empty() {
+                    return Ok(());
+                }
+            }
+        }
+        Err(CommitError::Violation {
+            object: "what was staged for a publication that keeps the head".to_owned(),
+            expected: "neither changed rows nor another schema, and no parents".to_owned(),
+        })
     }
 
     /// Whether there is nothing to publish.

@@ -75,6 +75,11 @@ impl Committer {
         self.context.requests().begin(operation, &self.effect())
     }
 
+    /// Whether an attempt goes on, perhaps after its caller has gone.
+    pub fn is_in_use(&self) -> bool {
+        self.context.is_shared()
+    }
+
     /// The graph.
     pub fn catalog(&self) -> &Catalog {
         self.context.catalog()

@@ -46,6 +46,11 @@ impl Context {
         Self { shared: Arc::new(Shared { catalog, options, gates, liveness, requests }) }
     }
 
+    /// Whether there are other clones of it.
+    pub(crate) fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.shared) > 1
+    }
+
     pub(crate) fn catalog(&self) -> &Catalog {
         &self.shared.catalog
     }

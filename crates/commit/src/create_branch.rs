@@ -137,8 +137,8 @@ async fn clone(
         source: base.branch_id(),
         source_commit: base.head(),
         schema_hash: base.schema_hash().to_owned(),
-        created_ms: context.clock().wall_ms(),
-        removed_ms: None,
+        created_ms: context.clock().wall_ms().max(base.head_commit().time_ms.saturating_add(1)),
+        removed: None,
     };
     let (must_live, schema) = match source {
         ReadAt::Branch(BranchName::Main) => (Some(base.branch_id()), SchemaOfSource::MustHold),

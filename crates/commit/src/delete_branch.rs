@@ -105,7 +105,7 @@ async fn finish(
         }
         Err(error) => return Err(error),
     }
-    let row = BranchRow { removed_ms: Some(retired.time_ms), ..row.clone() };
+    let row = row.removed_by(retired);
     match ended_by {
         EndedBy::ThisRequest => Ok(BranchOutcome::Done(row)),
         EndedBy::Another => Err(CatalogError::BranchNotFound(request.name.clone()).into()),
@@ -126,14 +126,14 @@ pub(crate) async fn remove(
         rounds.begin()?;
         let registry = context.catalog().registry().await?;
         let registered = registry.state().branches.get(&row.branch_id);
-        if registered.is_none_or(|row| row.removed_ms.is_some()) {
+        if registered.is_none_or(|row| !row.is_live()) {
             return Ok(());
         }
         let publication = Publication {
             kind: PublicationKind::BranchDelete,
             decision: DecidedBy::Own.about(context.mint_attempt()),
             preconditions: vec![Precondition::BranchLive(row.branch_id)],
-            changes: vec![Change::Branch(BranchRow { removed_ms: Some(retired.time_ms), ..row.clone() })],
+            changes: vec![Change::Branch(row.removed_by(retired))],
             operations: Operations::one(retired.operation_id, retired.digest.clone()),
         };
         let change = RegistryChange { writer: BRANCH_REMOVE, actor: retired.actor.clone(), publication };
@@ -153,7 +153,7 @@ pub(crate) async fn finish_removal(
 ) -> Result<(), CommitError> {
     let registry = context.catalog().registry().await?;
     match registry.state().branches.get(&chain.branch_id) {
-        Some(row) if row.removed_ms.is_none() => remove(context, row, retired, deadline).await,
+        Some(row) if row.is_live() => remove(context, row, retired, deadline).await,
         Some(_) | None => Ok(()),
     }
 }

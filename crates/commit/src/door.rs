@@ -94,10 +94,8 @@ pub(crate) async fn arm(
     let (catalog, liveness) = (context.catalog(), context.liveness());
     tracing::trace!(operation = %request.operation_id(), version = %intent.version(), "take the ticket");
     liveness.begin(intent.attempt_id());
-    let started = context.clock().monotonic();
     let (ticket, staged) =
-        tokio::join!(ticket::take_ticket(catalog, base, intent, deadline), catalog.stage(base, &intent.publication),);
-    liveness.record_put(context.clock().monotonic().saturating_sub(started));
+        tokio::join!(ticket::take_ticket(context, base, intent, deadline), catalog.stage(base, &intent.publication),);
     match ticket {
         TicketOutcome::Taken => {
             Ok(Armed::Ours(Box::new(Ticket { staged: staged.map_err(CommitError::from), deciding })))

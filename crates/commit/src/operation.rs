@@ -1,6 +1,7 @@
 //! What became of an operation, read from what is stored.
 
-use omnigraph_catalog::{CatalogError, CommitRow, PublicationKind};
+use futures::{StreamExt, TryStreamExt, stream};
+use omnigraph_catalog::{BranchRow, CatalogError, Chain, CommitRow, PublicationKind, Snapshot};
 use omnigraph_types::{BranchName, OperationId};
 
 use crate::context::Context;
@@ -9,6 +10,9 @@ use crate::error::{CommitError, repair_command};
 use crate::liveness::Sighted;
 use crate::receipt::{self, Recorded};
 use crate::ticket::{self, IntentSlot};
+
+/// Branches read at once.
+const CONCURRENCY: usize = 8;
 
 /// What became of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,8 +81,7 @@ pub(crate) async fn state(
     match ticket::read(catalog, newest.branch_id(), version).await? {
         IntentSlot::Held { intent, etag } if intent.is_for(id) => {
             let sighted = Sighted { attempt_id: intent.attempt_id(), aborts: intent.aborts, etag: etag.as_deref() };
-            let least = context.limits().recovery_grace();
-            return Ok(match context.liveness().sighted(sighted, least, context.clock()) {
+            return Ok(match context.liveness().sighted(sighted, context.limits(), context.clock()) {
                 Owner::MayBeAlive => OperationState::InProgress,
                 Owner::Gone => OperationState::InDoubt {
                     reason: format!("its intent for version {version} has not changed: the next write settles it"),
@@ -107,6 +110,26 @@ pub(crate) async fn state(
     }
     Ok(match recorded.aborted() {
         Some(row) => OperationState::RolledBack { reason: row.reason().unwrap_or_default().to_owned() },
-        None => OperationState::Unknown,
+        None => removal(context, &newest, id).await?.unwrap_or(OperationState::Unknown),
     })
+}
+
+/// Whether the operation has ended a branch that main still registers: the branch is removed, and whoever comes next frees its name. Main alone
+/// registers branches. A damaged branch does not hide the others.
+async fn removal(context: &Context, newest: &Snapshot, id: OperationId) -> Result<Option<OperationState>, CommitError> {
+    let chains: Vec<Chain> = newest.state().live_branches().map(BranchRow::chain).collect();
+    let last = stream::iter(chains).map(|chain| async move {
+        match context.catalog().newest_of(&chain).await.map_err(CommitError::from) {
+            Ok(last) => Ok(last.state().retired.as_ref().is_some_and(|retired| retired.operation_id == id)),
+            Err(error) if error.is_lasting() => Ok(false),
+            Err(error) => Err(error),
+        }
+    });
+    let mut last = last.buffer_unordered(CONCURRENCY);
+    while let Some(is_removed) = last.try_next().await? {
+        if is_removed {
+            return Ok(Some(OperationState::Done(PublicationKind::BranchDelete)));
+        }
+    }
+    Ok(None)
 }

@@ -127,13 +127,13 @@ pub(crate) fn ended_by(identity: Identity<'_>, retired: &RetiredRow) -> Result<E
     Ok(EndedBy::ThisRequest)
 }
 
-/// The commit that a row of a write names.
+/// The commit that a row of a write names, read on the chain that holds the row.
 pub(crate) async fn commit_of(context: &Context, row: &OperationRow) -> Result<CommitRow, CommitError> {
     let id = row.commit_id().ok_or_else(|| CommitError::Violation {
         object: format!("operation {}", row.operation_id),
         expected: "a commit id in its row".to_owned(),
     })?;
-    Ok(context.catalog().commit(id).await?)
+    Ok(context.catalog().commit_at(row.branch_id, row.version, id).await?)
 }
 
 /// The branch that a row of a registration or a removal names, as main registers it.

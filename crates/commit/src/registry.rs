@@ -1,6 +1,6 @@
 //! The registry of branches: requests about one branch, and publications on main that change its registry.
 
-use omnigraph_catalog::{BranchRow, Chain, Publication, PublicationKind, RetiredRow, Snapshot};
+use omnigraph_catalog::{BranchRow, Chain, OwnIds, Publication, PublicationKind, RetiredRow, Snapshot};
 use omnigraph_types::{BranchName, CommitId, OperationId, WriteMode};
 use tokio::time::Instant;
 
@@ -49,7 +49,7 @@ impl BranchRequest {
         Identity { operation_id: self.operation_id, digest: &self.digest, kind }
     }
 
-    /// What ends a chain for this request, as an attempt of its own.
+    /// What ends a chain for this request, as an attempt of its own. `retire` adds what depends on the chain.
     pub(crate) fn retirement(&self, context: &Context) -> RetiredRow {
         RetiredRow {
             operation_id: self.operation_id,
@@ -57,6 +57,7 @@ impl BranchRequest {
             attempt_id: context.mint_attempt(),
             actor: self.actor.clone(),
             time_ms: context.clock().wall_ms(),
+            own_ids: OwnIds::default(),
         }
     }
 

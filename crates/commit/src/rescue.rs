@@ -61,8 +61,7 @@ pub(crate) async fn wait_for(
             }
         };
         let sighted = Sighted { attempt_id: intent.attempt_id(), aborts: intent.aborts, etag: etag.as_deref() };
-        let least = context.limits().recovery_grace();
-        let owner = context.liveness().owner(sighted, least, context.clock(), gate);
+        let owner = context.liveness().owner(sighted, context.limits(), context.clock(), gate);
         if owner == Owner::Gone {
             tracing::warn!(graph = %context.graph_name(), branch = %chain.name, version = %version, writer = %intent.writer,
                 operation = %intent.operation_id(), actor = %intent.actor, "recovery: found an interrupted write");

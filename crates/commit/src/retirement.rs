@@ -22,7 +22,7 @@ pub(crate) async fn retire(
         decision: DecidedBy::Retire.about(retired.attempt_id),
         preconditions: Vec::new(),
         operations: Operations::one(retired.operation_id, retired.digest.clone()),
-        changes: vec![Change::Retired(retired)],
+        changes: vec![Change::Retired(last_row(newest, retired))],
     };
     let (context, request, newest) = (context.clone(), request.clone(), newest.clone());
     let task = tokio::spawn(async move {
@@ -34,4 +34,10 @@ pub(crate) async fn retire(
         Ok(put)
     });
     task.await.map_err(|_| CommitError::TaskLost)?
+}
+
+/// The row that ends a chain: its time follows that of the head, whatever the clock of this server says, and it keeps what the chain published.
+fn last_row(newest: &Snapshot, retired: RetiredRow) -> RetiredRow {
+    let time_ms = retired.time_ms.max(newest.head_commit().time_ms.saturating_add(1));
+    RetiredRow { time_ms, own_ids: newest.state().own_ids, ..retired }
 }

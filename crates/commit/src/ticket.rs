@@ -9,6 +9,7 @@ use omnigraph_storage::{Certainty, ObjectPath, PutOutcome, StorageError};
 use omnigraph_types::{BranchId, GraphVersion, Phase};
 use tokio::time::Instant;
 
+use crate::context::Context;
 use crate::error::{CommitError, Site};
 use crate::intent::{Intent, NewerIntent, NotAnIntent, Unreadable};
 
@@ -79,18 +80,19 @@ pub(crate) async fn read(
 }
 
 /// Takes the ticket. After an unknown outcome it repeats the same put: until some attempt holds the version, "nothing happened" is not proven.
-pub(crate) async fn take_ticket(catalog: &Catalog, base: &Snapshot, intent: &Intent, until: Instant) -> TicketOutcome {
+pub(crate) async fn take_ticket(context: &Context, base: &Snapshot, intent: &Intent, until: Instant) -> TicketOutcome {
     let Ok(bytes) = intent.to_bytes() else {
         return TicketOutcome::Refused(CommitError::Violation {
             object: "an intent".to_owned(),
             expected: "a value that can be written as JSON".to_owned(),
         });
     };
+    let catalog = context.catalog();
     let path = path(catalog, intent.branch_id, intent.version());
     // Of the puts so far.
     let mut certainty = Certainty::NotApplied;
     loop {
-        let cause = match catalog.store().put_if_absent(&path, bytes.clone()).await {
+        let cause = match timed(context, catalog.store().put_if_absent(&path, bytes.clone())).await {
             Ok(PutOutcome::Created) => return TicketOutcome::Taken,
             Ok(PutOutcome::AlreadyExists) => match holder(catalog, base, intent).await {
                 Ok(Holder::Ours) => return TicketOutcome::Taken,
@@ -130,6 +132,14 @@ pub(crate) async fn take_ticket(catalog: &Catalog, base: &Snapshot, intent: &Int
             (Certainty::NotApplied | Certainty::Unknown, _) => tokio::time::sleep(PUT_AGAIN_PAUSE).await,
         }
     }
+}
+
+/// One put, whose time is remembered: the grace for owners elsewhere follows from it.
+async fn timed<T>(context: &Context, put: impl Future<Output = T>) -> T {
+    let started = context.clock().monotonic();
+    let outcome = put.await;
+    context.liveness().record_put(context.clock().monotonic().saturating_sub(started));
+    outcome
 }
 
 /// The slot holds something that cannot be judged: not ours, unless an own put may have been torn.

@@ -210,6 +210,7 @@ impl Write<'_> {
             WriteMode::ValidateOnly => return Ok(Stage::Over(WriteOutcome::Validated(newest))),
             WriteMode::Commit => {}
         }
+        prepared.check_kind(self.writer.kind())?;
         check_ownership(&newest, &prepared)?;
         Ok(Stage::Ready(Box::new(Ready {
             request: self.request.clone(),

@@ -27,7 +27,7 @@ pub(crate) async fn check(checker: &mut Checker, branch: Option<BranchName>) -> 
         Err(failure) => return Err(failure.into()),
     };
     let rows = registry.state().branches.values();
-    let (live, removed): (Vec<&BranchRow>, Vec<&BranchRow>) = rows.partition(|row| row.removed_ms.is_none());
+    let (live, removed): (Vec<&BranchRow>, Vec<&BranchRow>) = rows.partition(|row| row.is_live());
     let mut live: Vec<Chain> = live.into_iter().map(BranchRow::chain).collect();
     live.insert(0, main);
     let Some(name) = branch else {

@@ -70,9 +70,9 @@ impl Context {
             store,
             root,
             failpoints,
+            schemas: SchemaCache::at_most(limits.schemas_cached_max),
             limits,
             clock: options.clock,
-            schemas: SchemaCache::default(),
             spill_directory: options.spill_directory,
             loads: Arc::new(Semaphore::new(permits)),
         })

@@ -71,6 +71,11 @@ impl GraphContext {
         &self.shared.committer
     }
 
+    /// Whether anybody but the caller works with it.
+    pub(crate) fn is_in_use(&self) -> bool {
+        Arc::strong_count(&self.shared) > 1 || self.committer().is_in_use()
+    }
+
     /// The newest version of a branch.
     pub(crate) async fn newest(&self, branch: &BranchName) -> Result<Snapshot> {
         Ok(self.shared.catalog.newest(branch).await?)

@@ -12,6 +12,7 @@ mod findings;
 mod fingerprint;
 mod ids;
 mod intake;
+mod left_behind;
 mod ndjson;
 pub(crate) mod points;
 mod session;

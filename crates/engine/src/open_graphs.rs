@@ -1,14 +1,13 @@
-//! The graphs that this process has open, by name, and what happens when one was deleted by another server.
+//! The graphs that this process has open, by name: those in use, and a bounded number of those that were used last. And what happens when one was deleted by another server.
 //!
 //! A graph is deleted when main's chain has ended: a publication that competes with every writer of main. Then its branches end, and its
 //! name is removed. Every operation that finds a graph ended and still named completes the deletion.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use omnigraph_catalog::{Catalog, CatalogError, GraphEntry, NameRemoval, RetiredRow};
 use omnigraph_storage::Store;
-use omnigraph_types::{Failure, GraphName};
+use omnigraph_types::{Failure, GraphName, Recent};
 
 use crate::context::Context;
 use crate::error::Result;
@@ -18,7 +17,7 @@ use crate::graph_context::GraphContext;
 #[derive(Debug)]
 struct Shared {
     context: Arc<Context>,
-    open: Mutex<HashMap<GraphName, GraphContext>>,
+    open: Mutex<Recent<GraphName, GraphContext>>,
 }
 
 /// All graphs of one root. Cheap to clone; one per process.
@@ -30,7 +29,8 @@ pub struct OpenGraphs {
 impl OpenGraphs {
     /// No graph is open yet.
     pub(crate) fn new(context: Context) -> Self {
-        Self { shared: Arc::new(Shared { context: Arc::new(context), open: Mutex::default() }) }
+        let max = usize::try_from(context.limits().graphs_open_max).unwrap_or(usize::MAX);
+        Self { shared: Arc::new(Shared { context: Arc::new(context), open: Mutex::new(Recent::at_most(max)) }) }
     }
 
     /// The context of the process.
@@ -38,7 +38,7 @@ impl OpenGraphs {
         &self.shared.context
     }
 
-    fn opened(&self) -> MutexGuard<'_, HashMap<GraphName, GraphContext>> {
+    fn opened(&self) -> MutexGuard<'_, Recent<GraphName, GraphContext>> {
         self.shared.open.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
@@ -54,8 +54,18 @@ impl OpenGraphs {
             self.finish_deletion(&graph, retired).await?;
             return Err(CatalogError::GraphDeleted(name.clone()).into());
         }
-        // Two openings may have run at once: all callers get the graph that was entered first.
-        Ok(self.opened().entry(name.clone()).or_insert(graph).clone())
+        Ok(self.enter(graph))
+    }
+
+    /// Keeps a graph open. Two openings may have run at once: all callers get the graph that was entered first.
+    fn enter(&self, graph: GraphContext) -> GraphContext {
+        let mut opened = self.opened();
+        if let Some(first) = opened.get(graph.name()) {
+            return first.clone();
+        }
+        // One in use is not closed: another opening of it would not know what is in progress.
+        opened.insert_sparing(graph.name().clone(), graph.clone(), GraphContext::is_in_use);
+        graph
     }
 
     /// The graph of an entry that was just read: the one that is open, unless that one had the name before.

@@ -1,19 +1,16 @@
 //! A graph's schema, prepared once for all operations: Arrow schemas, compiled checks, column positions.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow::datatypes::SchemaRef;
 use omnigraph_columns::mapping::{DST, ID, SRC, table_schema};
 use omnigraph_lang::LangError;
 use omnigraph_lang::schema::{Cardinality, Member, Range, Schema, TypeDef, TypeKind, compile_check};
-use omnigraph_types::TableId;
+use omnigraph_types::{Recent, TableId};
 use regex::Regex;
 
 use crate::error::{EngineError, Result};
-
-/// Schemas kept at once. Each graph has one in force, so this is the number of graphs that stay warm.
-const CACHED_SCHEMAS_MAX: usize = 256;
 
 /// A check of one column.
 #[derive(Debug, Clone)]
@@ -163,27 +160,32 @@ impl GraphSchema {
     }
 }
 
-/// Prepared schemas by hash. Contracts are content-addressed, so an entry never goes stale.
-#[derive(Debug, Default)]
+/// The prepared schemas that were used last, by hash. Contracts are content-addressed, so an entry never goes stale.
+#[derive(Debug)]
 pub(crate) struct SchemaCache {
-    by_hash: Mutex<HashMap<String, Arc<GraphSchema>>>,
+    by_hash: Mutex<Recent<String, Arc<GraphSchema>>>,
 }
 
 impl SchemaCache {
+    /// At most so many.
+    pub(crate) fn at_most(max: u64) -> Self {
+        Self { by_hash: Mutex::new(Recent::at_most(usize::try_from(max).unwrap_or(usize::MAX))) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Recent<String, Arc<GraphSchema>>> {
+        self.by_hash.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The schema of this hash, if it is kept.
     pub(crate) fn get(&self, hash: &str) -> Option<Arc<GraphSchema>> {
-        self.by_hash.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(hash).cloned()
+        self.lock().get(&hash.to_owned()).map(|schema| schema.clone())
     }
 
     /// Reads a contract and keeps it.
     pub(crate) fn read(&self, contract: &[u8]) -> Result<Arc<GraphSchema>> {
         let schema = Schema::from_json(contract).map_err(LangError::from)?;
         let prepared = Arc::new(GraphSchema::new(schema)?);
-        let mut by_hash = self.by_hash.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if by_hash.len() >= CACHED_SCHEMAS_MAX {
-            by_hash.clear();
-        }
-        by_hash.insert(prepared.hash.clone(), prepared.clone());
+        self.lock().insert(prepared.hash.clone(), prepared.clone());
         Ok(prepared)
     }
 }

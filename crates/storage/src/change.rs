@@ -193,6 +193,11 @@ impl StagedChange {
         Self { base, ..self.clone() }
     }
 
+    /// What the change does; none if it does not fit its table.
+    pub(crate) fn operation(&self) -> Option<&Operation> {
+        self.operation.as_ref().ok()
+    }
+
     pub(crate) fn base(&self) -> &Base {
         &self.base
     }

@@ -5,7 +5,6 @@
 //! Invariants: nothing here lists; a version is written once and never again, so a remembered size stays true; no hint of the newest version is
 //! written, which Lance's own handler would put beside the manifest.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -16,6 +15,7 @@ use lance_table::format::{IndexMetadata, Manifest, Transaction};
 use lance_table::io::commit::{CommitError, CommitHandler, ManifestLocation, ManifestNamingScheme, ManifestWriter};
 use object_store::path::Path;
 use object_store::{Error as ObjectStoreError, ObjectStore as OsObjectStore, ObjectStoreExt, PutMode};
+use omnigraph_types::Recent;
 
 use crate::blame::may_land;
 use crate::manifest::manifest_path;
@@ -24,7 +24,7 @@ use crate::root::StoreKind;
 /// The name under which a manifest is put together in memory.
 const SCRATCH: &str = "manifest";
 
-/// Most manifests whose size is remembered; beyond it all are forgotten and asked for again.
+/// Most manifests whose size is remembered; those used least recently are asked for again.
 const SIZES_MAX: usize = 16_384;
 
 /// Commits exactly, or conflicts.
@@ -32,13 +32,13 @@ const SIZES_MAX: usize = 16_384;
 pub(crate) struct ExactCommits {
     kind: StoreKind,
     /// Sizes of manifests that were seen: with it Lance opens a version from its cache without a request.
-    sizes: Mutex<HashMap<Path, u64>>,
+    sizes: Mutex<Recent<Path, u64>>,
 }
 
 impl ExactCommits {
     /// For a kind of store: where a failed put may still land, the outcome of a commit is unknown.
     pub(crate) fn of(kind: StoreKind) -> Self {
-        Self { kind, sizes: Mutex::default() }
+        Self { kind, sizes: Mutex::new(Recent::at_most(SIZES_MAX)) }
     }
 
     /// Forgets what is remembered of a version's manifest.
@@ -64,15 +64,11 @@ impl ExactCommits {
     }
 
     fn size_of(&self, path: &Path) -> Option<u64> {
-        self.sizes.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
+        self.sizes.lock().unwrap_or_else(PoisonError::into_inner).get(path).map(|size| *size)
     }
 
     fn remember(&self, path: &Path, size: u64) {
-        let mut sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
-        if sizes.len() >= SIZES_MAX {
-            sizes.clear();
-        }
-        sizes.insert(path.clone(), size);
+        self.sizes.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone(), size);
     }
 }
 

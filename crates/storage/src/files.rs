@@ -71,6 +71,11 @@ impl StagedFiles {
         Self { written: Vec::new() }
     }
 
+    /// The files of each writer, with the tree that they were written for.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (&TreeRef, &[Fragment])> {
+        self.written.iter().map(|written| (&written.tree, written.fragments.as_slice()))
+    }
+
     fn all(&self) -> impl Iterator<Item = &Fragment> {
         self.written.iter().flat_map(|written| &written.fragments)
     }

@@ -6,6 +6,7 @@ mod causes;
 mod change;
 mod claim;
 mod commit;
+mod discard;
 mod error;
 mod exact;
 mod files;

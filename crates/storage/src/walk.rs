@@ -96,32 +96,24 @@ impl Table {
     /// The files that this version names: data, with their sizes where it records them, and marks of deleted rows. Those of trees outside the
     /// root are left out.
     pub fn named_files(&self) -> impl Iterator<Item = (ObjectPath, Option<u64>)> {
-        let folder = |base: Option<u32>| match base {
-            None => Some(self.pin().tree.folder()),
-            Some(base) => self.base_folder(base),
-        };
-        let named = move |fragment: &Fragment| {
-            let data = fragment.files.iter();
-            let bytes = |file: &DataFile| file.file_size_bytes.get().map(u64::from);
-            let data = data.map(|file| (file.base_id, format!("data/{}", file.path), bytes(file)));
-            let deletions = fragment.deletion_file.iter();
-            let deletions = deletions.map(|file| (file.base_id, relative_deletion_file_path(fragment.id, file), None));
-            let paths =
-                data.chain(deletions).filter_map(|(base, file, bytes)| Some((folder(base)?.child(file), bytes)));
-            paths.collect::<Vec<_>>()
-        };
-        self.dataset().fragments().iter().flat_map(named)
+        self.dataset().fragments().iter().flat_map(|fragment| self.files_of(fragment))
+    }
+
+    /// The files of a fragment of this version, or of one that is staged on it.
+    pub(crate) fn files_of(&self, fragment: &Fragment) -> Vec<(ObjectPath, Option<u64>)> {
+        let bytes = |file: &DataFile| file.file_size_bytes.get().map(u64::from);
+        let data = fragment.files.iter().map(|file| (file.base_id, format!("data/{}", file.path), bytes(file)));
+        let deletions = fragment.deletion_file.iter();
+        let deletions = deletions.map(|file| (file.base_id, relative_deletion_file_path(fragment.id, file), None));
+        let paths = data.chain(deletions);
+        paths.filter_map(|(base, file, bytes)| Some((self.folder_of(base)?.child(file), bytes))).collect()
     }
 
     /// The files with marks of deleted rows that this version names, each with its fragment. Those of trees outside the root are left out.
     pub fn deletion_files(&self) -> Vec<(u64, ObjectPath)> {
-        let folder = |base: Option<u32>| match base {
-            None => Some(self.pin().tree.folder()),
-            Some(base) => self.base_folder(base),
-        };
         let file = |fragment: &Fragment| {
             let file = fragment.deletion_file.as_ref()?;
-            Some((fragment.id, folder(file.base_id)?.child(relative_deletion_file_path(fragment.id, file))))
+            Some((fragment.id, self.folder_of(file.base_id)?.child(relative_deletion_file_path(fragment.id, file))))
         };
         self.dataset().fragments().iter().filter_map(file).collect()
     }
@@ -152,12 +144,13 @@ impl Table {
         }
     }
 
-    /// The folder of a tree that this one was cloned from.
-    fn base_folder(&self, base: u32) -> Option<ObjectPath> {
+    /// The folder of this tree, or of one that it was cloned from; none if that lies outside the root.
+    fn folder_of(&self, base: Option<u32>) -> Option<ObjectPath> {
+        let tree = self.pin().tree;
+        let Some(base) = base else { return Some(tree.folder()) };
         let path = &self.dataset().manifest().base_paths.get(&base)?.path;
-        let tree = self.pin().tree.path;
-        let (_, below) = path.split_once(tree.as_str())?;
-        ObjectPath::parse_text(format!("{tree}{below}")).ok()
+        let (_, below) = path.split_once(tree.path.as_str())?;
+        ObjectPath::parse_text(format!("{}{below}", tree.path)).ok()
     }
 }
 

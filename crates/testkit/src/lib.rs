@@ -11,5 +11,6 @@ pub use batches::{edge_batch, edge_schema, ids_in, node_batch, node_schema};
 pub use counting::{CountingHook, SeenCall};
 pub use emulators::Emulators;
 pub use fault::{FaultHook, FaultPlan, LatePut, Pause};
+pub use omnigraph_storage::StoreCall;
 pub use store::{EVERY_STORE, TempStore, create_table, fresh_mark, mark_of, staged_rows};
 pub use syncs::{SeenSync, SyncHook};

@@ -21,6 +21,7 @@ mod panics;
 mod problem;
 mod progress;
 mod query;
+mod recent;
 mod recovery;
 mod repair;
 mod request_effect;
@@ -57,6 +58,7 @@ pub use query::{
     ColumnInfo, ColumnType, Columns, QueryHeader, QueryName, QueryRequest, ReadAt, ResultFormat, ScalarType, TypeInfo,
     TypeScan,
 };
+pub use recent::Recent;
 pub use recovery::{RecoveredTable, Recovery, RecoveryOutcome};
 pub use repair::{
     Confirmation, FoundTransaction, Repair, RepairPart, RepairReport, RepairState, TableDamage, TableToRepair,

@@ -109,6 +109,8 @@ limits! {
     recovery_grace_ms = 2_000 Milliseconds,
     /// Interval between two searches of a server through every branch for interrupted writes; 0 searches at startup only.
     recovery_interval_ms = 60_000 Milliseconds,
+    /// Greatest time that an intent of another process must remain unchanged, however slow this server's own puts are.
+    recovery_grace_max_ms = 60_000 Milliseconds,
     /// Rounds of one request against other writers before COMMIT_CONTENTION.
     commit_rounds_max = 64 Count,
     /// Age of the proof that a version is the newest after which a writer proves it again, or gives up.
@@ -143,6 +145,12 @@ limits! {
     page_size_default = 100 Count,
     /// Violations or conflicts listed in one error; the total is always reported.
     error_items_max = 10 Count,
+    /// Branches of one graph whose newest versions are kept in memory.
+    branches_cached_max = 256 Count,
+    /// Graphs that are kept open while no request uses them.
+    graphs_open_max = 1_024 Count,
+    /// Schemas that are kept prepared; each graph has one in force.
+    schemas_cached_max = 256 Count,
     /// Bytes of Lance's shared index and metadata caches.
     cache_bytes_max = 268_435_456 Bytes,
 }
@@ -151,6 +159,11 @@ impl Limits {
     /// The grace before the owner of an intent counts as dead.
     pub fn recovery_grace(&self) -> Duration {
         Duration::from_millis(self.recovery_grace_ms)
+    }
+
+    /// The greatest grace.
+    pub fn recovery_grace_max(&self) -> Duration {
+        Duration::from_millis(self.recovery_grace_max_ms)
     }
 
     /// The bound on waiting for a ticket.

@@ -1,11 +1,16 @@
 //! The pure step from a version to the next, change by change.
 
-use omnigraph_types::{AttemptId, BranchId, OperationId, TableId, TableVersion, TreeId};
+use omnigraph_types::{AttemptId, BranchId, CommitId, OperationId, TableId, TableVersion, TreeId};
+use ulid::Ulid;
 
 use super::samples::{self, Dice, VERSION};
 use crate::operations::Operations;
+use crate::own_ids::OwnIds;
 use crate::publication::{Change, PinChange, Publication};
-use crate::rows::{DecidedBy, PublicationKind, PublicationResult, PublicationRow, RecoveryRow, TableRow, UnsettledRow};
+use crate::rows::{
+    BranchRow, CommitRow, DecidedBy, PublicationKind, PublicationResult, PublicationRow, RecoveryRow, TableRow,
+    UnsettledRow,
+};
 use crate::state::State;
 
 fn publication(dice: &mut Dice, changes: Vec<Change>) -> Publication {
@@ -29,9 +34,11 @@ fn step(change: impl FnOnce(&State, &mut Dice) -> Change) -> (State, State) {
     let row = after.publications.pop().unwrap();
     let result = made.result(before.branch_id);
     let PublicationRow { version, branch_id, kind, decision, operations, .. } = row.clone();
-    assert_eq!((version, branch_id, row.result), (VERSION.next(), before.branch_id, result));
-    assert_eq!((kind, decision, operations), (made.kind, made.decision, made.operations));
+    assert_eq!((version, branch_id, &row.result), (VERSION.next(), before.branch_id, &result));
+    assert_eq!((kind, decision, &operations), (made.kind, made.decision, &made.operations));
     after.version = before.version;
+    assert_eq!(after.own_ids, before.own_ids.with(&made.operations, row.result.commit()));
+    after.own_ids = before.own_ids;
     (before, after)
 }
 
@@ -137,10 +144,13 @@ fn newest_recoveries_are_kept() {
 #[test]
 fn branch_is_registered_and_then_a_tombstone() {
     let row = samples::branch(&mut Dice::new(11));
-    for removed_ms in [None, Some(5)] {
-        let row = crate::rows::BranchRow { removed_ms, ..row.clone() };
+    let retired = samples::retired(&mut Dice::new(12));
+    let row = BranchRow { removed: None, ..row };
+    let tombstone = row.removed_by(&retired);
+    assert_eq!(tombstone.removed.map(|removal| removal.own_ids), Some(retired.own_ids));
+    for row in [row, tombstone] {
         let (before, after) = step(|_, _| Change::Branch(row.clone()));
-        assert_eq!(after.is_live(row.branch_id), removed_ms.is_none());
+        assert_eq!(after.is_live(row.branch_id), row.is_live());
         assert_eq!(after.branches.len(), before.branches.len() + 1);
         assert!(after.branches_changed.contains(&row.branch_id));
     }
@@ -164,6 +174,7 @@ fn clone_inherits_schema_tables_head_and_commits_alone() {
     assert_eq!(clone.branch_id, branch_id);
     assert_eq!((&clone.schema_hash, clone.head, &clone.tables), (&source.schema_hash, source.head, &source.tables));
     assert_eq!(clone.commits, source.commits);
+    assert_eq!(clone.own_ids, OwnIds::default());
     assert!(clone.publications.is_empty() && clone.unsettled.is_empty() && clone.recoveries.is_empty());
     assert!(clone.branches.is_empty() && clone.retired.is_none() && clone.retention.is_none());
 }
@@ -191,4 +202,41 @@ fn result_of_a_publication_follows_from_its_changes() {
     for (changes, result) in cases {
         assert_eq!(publication(&mut dice, changes).result(own), result);
     }
+}
+
+#[test]
+fn own_ids_span_what_a_chain_published_but_not_its_end() {
+    let mut dice = Dice::new(15);
+    let commit = |number: u128| {
+        let commit = samples::commit(&mut Dice::new(8), VERSION, &Operations::one(OperationId(Ulid(1)), String::new()));
+        Change::Commit(CommitRow { id: CommitId(Ulid(number)), ..commit })
+    };
+    let ids = |state: &State| {
+        let operations = state.own_ids.operations.map(|range| (range.min.0.0, range.max.0.0));
+        (operations, state.own_ids.commits.map(|range| (range.min.0.0, range.max.0.0)))
+    };
+    let mut state = State { own_ids: OwnIds::default(), publications: Vec::new(), ..samples::state(&mut dice) };
+    let steps = [
+        (PublicationKind::Optimize, 50, Vec::new(), (Some((50, 50)), None)),
+        (PublicationKind::Commit, 40, vec![commit(7)], (Some((40, 50)), Some((7, 7)))),
+        (PublicationKind::Abort, 60, Vec::new(), (Some((40, 60)), Some((7, 7)))),
+        (PublicationKind::Commit, 45, vec![commit(3)], (Some((40, 60)), Some((3, 7)))),
+        (
+            PublicationKind::Retire,
+            99,
+            vec![Change::Retired(samples::retired(&mut dice))],
+            (Some((40, 60)), Some((3, 7))),
+        ),
+    ];
+    for (kind, operation, changes, expected) in steps {
+        let operations = Operations::one(OperationId(Ulid(operation)), String::new());
+        let made = Publication { kind, operations, ..publication(&mut dice, changes) };
+        state = state.apply(&made);
+        assert_eq!(ids(&state), expected, "{kind:?}");
+    }
+    let holds = [39, 40, 52, 60, 61, 99].map(|number| state.own_ids.may_hold(OperationId(Ulid(number))));
+    assert_eq!(holds, [false, true, true, true, false, false]);
+    let holds = [2, 3, 7, 8].map(|number| state.own_ids.may_hold_commit(CommitId(Ulid(number))));
+    assert_eq!(holds, [false, true, true, false]);
+    assert!(!OwnIds::default().may_hold(OperationId(Ulid(0))), "a chain that published nothing holds nothing");
 }

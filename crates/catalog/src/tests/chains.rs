@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
@@ -22,7 +22,7 @@ use crate::error::CatalogError;
 use crate::format::raw::manifest_schema;
 use crate::format::v2::encode_state;
 use crate::graphs::Graphs;
-use crate::history::rows_of_operations;
+use crate::history::{read_rows, rows_of_operations};
 use crate::operations::{OPERATIONS_MAX, OperationEntry, Operations};
 use crate::publication::{Change, Precondition, Publication};
 use crate::publish::{PublishOutcome, write_file};
@@ -276,4 +276,56 @@ async fn version_of_a_newer_program_is_read_and_nothing_is_published_onto_it() {
         assert!(refused.message.contains("upgrade this server"), "{}", refused.message);
     }
     assert_eq!(reopened.newest(&BranchName::Main).await.unwrap().version(), newest.version());
+}
+
+/// Adds a row of a newer program to the oldest fragment of the history.
+async fn lease_in_the_oldest_fragment(stored: &Stored, base: &Snapshot) {
+    let publication = group(base, &ids(9_000, 1));
+    let mut next = base.state().apply(&publication);
+    let state_fragment = base.manifest().fragments().iter().map(|fragment| fragment.id).max().unwrap();
+    let oldest = std::mem::replace(&mut next.history[0].fragment, state_fragment + 1);
+    let mut rows = read_rows(base.manifest(), &[oldest]).await.unwrap();
+    let column = |text: &str| Arc::new(StringArray::from(vec![text])) as ArrayRef;
+    rows.push(RecordBatch::try_new(manifest_schema(), vec![column("lease"), column("1"), column("{}")]).unwrap());
+    let (store, tree) = (stored.catalog.store(), base.manifest().pin().tree);
+    let history = write_file(store, &tree, concat_batches(&manifest_schema(), &rows).unwrap()).await.unwrap();
+    let files = history.concat(write_file(store, &tree, encode_state(&next).unwrap()).await.unwrap());
+    let mark = TransactionMark {
+        uuid: Ulid::new().to_string(),
+        operation_id: publication.operations.first().operation_id,
+        attempt_id: publication.decision.attempt_id,
+    };
+    let change = base.manifest().stage_replace(&[oldest, state_fragment], files, mark);
+    let outcome = store.commit_exact(base.manifest(), &change).await.unwrap();
+    assert!(matches!(outcome, CommitOutcome::Committed(_)));
+}
+
+#[tokio::test]
+async fn history_that_holds_rows_of_a_newer_program_is_not_merged() {
+    let stored = Stored::new(1).await;
+    let mut newest = stored.newest().await;
+    for round in 0..2 {
+        newest = stored.publish(&newest, &group(&newest, &ids(round, OPERATIONS_MAX))).await;
+    }
+    assert_eq!(newest.state().history.len(), 1);
+    lease_in_the_oldest_fragment(&stored, &newest).await;
+    newest = stored.newest().await;
+    let leased = newest.state().history[0].clone();
+    // Enough fragments of one level that they would be merged.
+    for round in 2..40 {
+        newest = stored.publish(&newest, &group(&newest, &ids(round, OPERATIONS_MAX))).await;
+    }
+    let newest = stored.reopened().await.newest(&BranchName::Main).await.unwrap();
+    assert!(newest.state().history.len() > 16, "{}", newest.state().history.len());
+    assert_eq!(newest.state().history[0], leased);
+    let rows = read_rows(newest.manifest(), &[leased.fragment]).await.unwrap();
+    let kinds: Vec<String> = rows
+        .iter()
+        .flat_map(|rows| rows.column(0).as_string::<i32>().iter().flatten().map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    assert!(kinds.iter().any(|kind| kind == "lease"), "a row that this program cannot write is still there");
+    for round in [0, 20] {
+        let operation = ids(round, 1)[0];
+        assert_eq!(rows_of_operations(&newest, &BTreeSet::from([operation])).await.unwrap().len(), 1);
+    }
 }

@@ -7,7 +7,7 @@ use omnigraph_types::{BranchId, BranchName, CommitId, GraphVersion, OperationId,
 use super::samples::{self, Dice};
 use crate::check::check;
 use crate::publication::Precondition;
-use crate::rows::{BranchRow, RetentionRow};
+use crate::rows::{BranchRow, Removal, RetentionRow};
 use crate::state::State;
 
 /// What a check finds instead; none where the precondition holds.
@@ -32,15 +32,16 @@ fn fails(precondition: Precondition, found: &'static str) -> Case {
     Case { precondition, found: Some(found) }
 }
 
-fn branch(name: &str, dice: &mut Dice, removed_ms: Option<u64>) -> BranchRow {
-    BranchRow { name: name.parse().unwrap(), removed_ms, ..samples::branch(dice) }
+fn branch(name: &str, dice: &mut Dice, removed: Option<Removal>) -> BranchRow {
+    BranchRow { name: name.parse().unwrap(), removed, ..samples::branch(dice) }
 }
 
 #[test]
 fn each_precondition_holds_and_fails_as_the_table_says() {
     let mut dice = Dice::new(4);
     let mut state = samples::state(&mut dice);
-    let (live, removed) = (branch("live", &mut dice, None), branch("gone", &mut dice, Some(5)));
+    let removal = samples::removal(&mut dice);
+    let (live, removed) = (branch("live", &mut dice, None), branch("gone", &mut dice, Some(removal)));
     state.branches = [&live, &removed].map(|row| (row.branch_id, row.clone())).into();
     state.retention = None;
     let unknown = BranchId(dice.id());
@@ -85,8 +86,9 @@ fn commit_is_retained_from_the_floor_of_its_branch_on() {
     let mut dice = Dice::new(5);
     let mut state = samples::state(&mut dice);
     let registered_since = branch("since", &mut dice, None);
-    let removed_before = branch("before", &mut dice, Some(5));
-    let removed_since = branch("after", &mut dice, Some(6));
+    let (before, since) = (samples::removal(&mut dice), samples::removal(&mut dice));
+    let removed_before = branch("before", &mut dice, Some(before));
+    let removed_since = branch("after", &mut dice, Some(since));
     state.branches =
         [&registered_since, &removed_before, &removed_since].map(|row| (row.branch_id, row.clone())).into();
     let floors = BTreeMap::from([(state.main_branch_id, GraphVersion(4)), (removed_since.branch_id, GraphVersion(2))]);

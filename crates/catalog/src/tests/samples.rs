@@ -10,13 +10,14 @@ use omnigraph_types::{
 use ulid::Ulid;
 
 use crate::operations::{OperationEntry, Operations};
+use crate::own_ids::{IdRange, OwnIds};
 use crate::publication::{Change, PinChange, Precondition, Publication};
 use crate::rows::{
     BranchRow, CommitOperation, CommitRow, DecidedBy, HistoryRow, PlannedTransactions, PublicationKind,
-    PublicationResult, PublicationRow, RecoveryRow, RetentionRow, RetiredRow, TableCounts, TableRow, TableTransition,
-    UnsettledRow,
+    PublicationResult, PublicationRow, RecoveryRow, Removal, RetentionRow, RetiredRow, TableCounts, TableRow,
+    TableTransition, UnsettledRow,
 };
-use crate::state::State;
+use crate::state::{State, own_ids_with};
 
 /// The version of every sampled state.
 pub(super) const VERSION: GraphVersion = GraphVersion(9);
@@ -225,8 +226,17 @@ pub(super) fn branch(dice: &mut Dice) -> BranchRow {
         source_commit: CommitId(dice.id()),
         schema_hash: dice.hash(),
         created_ms: dice.number(),
-        removed_ms: dice.some(Dice::number),
+        removed: dice.some(removal),
     }
+}
+
+pub(super) fn removal(dice: &mut Dice) -> Removal {
+    Removal { time_ms: dice.number(), own_ids: own_ids(dice) }
+}
+
+fn own_ids(dice: &mut Dice) -> OwnIds {
+    let operations = dice.some(|dice| IdRange { min: OperationId(dice.id()), max: OperationId(dice.id()) });
+    OwnIds { operations, commits: dice.some(|dice| IdRange { min: CommitId(dice.id()), max: CommitId(dice.id()) }) }
 }
 
 pub(super) fn retired(dice: &mut Dice) -> RetiredRow {
@@ -236,6 +246,7 @@ pub(super) fn retired(dice: &mut Dice) -> RetiredRow {
         attempt_id: AttemptId(dice.id()),
         actor: dice.text(),
         time_ms: dice.number(),
+        own_ids: own_ids(dice),
     }
 }
 
@@ -265,6 +276,7 @@ pub(super) fn state(dice: &mut Dice) -> State {
     recoveries.extend(dice.several(2, recovery));
     let mut branches = vec![branch(dice)];
     branches.extend(dice.several(2, branch));
+    let publications: Vec<PublicationRow> = (5..=VERSION.0).map(|version| publication_row(dice, version)).collect();
     State {
         graph_id: GraphId(dice.id()),
         main_branch_id: BranchId(dice.id()),
@@ -274,7 +286,8 @@ pub(super) fn state(dice: &mut Dice) -> State {
         head: commits[1].id,
         tables: (1..4).map(|id| (TableId(id), table(dice, id))).collect::<BTreeMap<_, _>>(),
         commits,
-        publications: (5..=VERSION.0).map(|version| publication_row(dice, version)).collect(),
+        own_ids: publications.iter().fold(OwnIds::default(), own_ids_with),
+        publications,
         unsettled: vec![unsettled(dice), unsettled(dice)],
         recoveries,
         history: vec![history(dice), history(dice)],

@@ -2,11 +2,13 @@
 
 mod branches;
 mod change_sets;
+mod clocks;
 mod durable;
 mod faults;
 mod held_up;
 mod newer;
 mod outcomes;
+mod receipts;
 mod repairs;
 mod rounds;
 mod stores;

@@ -111,7 +111,7 @@ pub(crate) struct Process {
     pub(crate) committer: Committer,
 }
 
-fn limits() -> Limits {
+pub(crate) fn limits() -> Limits {
     Limits { recovery_grace_ms: 0, ticket_wait_ms: 2_000, ..Limits::default() }
 }
 
@@ -188,7 +188,7 @@ impl World {
         self.process_of(limits, Arc::new(SystemClock), Vec::new(), FailPoints::default()).await
     }
 
-    async fn process_of(
+    pub(crate) async fn process_of(
         &self,
         limits: Limits,
         clock: Arc<dyn Clock>,

@@ -65,10 +65,11 @@ impl ColumnPlan {
         }
         let mut sources = Vec::with_capacity(table.fields().len());
         for (at, field) in table.fields().iter().enumerate() {
-            let source = match incoming.index_of(field.name()) {
-                Ok(index) => {
-                    let from = incoming.field(index).data_type();
-                    let cast = plan_cast(from, field.data_type()).ok_or_else(|| {
+            let source =
+                match incoming.index_of(field.name()) {
+                    Ok(index) => {
+                        let from = incoming.field(index).data_type();
+                        let cast = plan_cast(from, field.data_type()).ok_or_else(|| {
                         let wanted = describe(field.data_type());
                         let reason = format!(
                             "column {} of {} is {wanted} ({}); no cast from {from} keeps every value: cast it first",
@@ -76,21 +77,21 @@ impl ColumnPlan {
                         );
                         refuse(field.name(), reason)
                     })?;
-                    Source::Column { index, cast }
-                }
-                Err(_) if at == ID || field.is_nullable() => Source::Absent,
-                Err(_) => {
-                    let sent = incoming.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
-                    let reason = format!(
-                        "{} needs the column {}; the stream has: {}; the type has: {}",
-                        plan.name(),
-                        quote(field.name()),
-                        list(&sent),
-                        expected()
-                    );
-                    return Err(refuse(field.name(), reason));
-                }
-            };
+                        Source::Column { index, cast }
+                    }
+                    Err(_) if at == ID || field.is_nullable() => Source::Absent,
+                    Err(_) => {
+                        let sent = incoming.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
+                        let reason = format!(
+                            "{} needs the column {}; the stream has: {}; the type has: {}",
+                            plan.name(),
+                            quote(field.name()),
+                            list(&sent),
+                            expected()
+                        );
+                        return Err(refuse(field.name(), reason));
+                    }
+                };
             sources.push(source);
         }
         Ok(Self { plan: plan.clone(), incoming: incoming.clone(), sources, absent_ids })

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use futures::future::try_join_all;
+use futures::future::join_all;
 use omnigraph_catalog::{CommitRow, Snapshot};
-use omnigraph_commit::{WriteOutcome as Written, WriteRequest};
-use omnigraph_storage::{FileWriter, FileWriterOptions};
+use omnigraph_commit::{WriteOutcome as Outcome, WriteRequest};
+use omnigraph_storage::{FileWriter, FileWriterOptions, StagedFiles};
 use omnigraph_types::{
     CommitId, Failure, Limits, LoadMode, LoadRequest, OperationId, Problem, ReadSetMember, Resource, TableId,
     WriteOutcome, WriteReceipt,
@@ -31,6 +31,7 @@ use crate::load::columns::AbsentIds;
 use crate::load::digest::DigestHead;
 use crate::load::findings::RowNumbers;
 use crate::load::intake::{Intake, TakenBatch};
+use crate::load::left_behind::{LeftBehind, Written};
 use crate::load::ndjson::NdjsonReader;
 use crate::load::spill::SpillPool;
 use crate::load::validate::{StagedType, Validator, ValidatorParts};
@@ -197,7 +198,16 @@ impl Load {
         }
     }
 
-    async fn commit(mut self) -> Result<WriteReceipt, Failure> {
+    /// Commits, and removes what is certainly named by nothing afterwards; also where the caller goes meanwhile.
+    async fn commit(self) -> Result<WriteReceipt, Failure> {
+        let store = self.graph.graph.committer().catalog().store().clone();
+        let left_behind = LeftBehind::new(store, self.caller.effect.clone());
+        let outcome = self.publish(left_behind.written()).await;
+        left_behind.end(&outcome).await;
+        outcome
+    }
+
+    async fn publish(mut self, written: &Written) -> Result<WriteReceipt, Failure> {
         if let Some(reader) = self.ndjson.take() {
             let schema = self.base.schema.clone();
             let batches = self
@@ -214,7 +224,7 @@ impl Load {
             DigestHead { graph: self.base.snapshot.graph_id(), branch: &self.request.branch, mode: self.request.mode };
         let digest = intake.digest(head);
         let counts = CountsSlot::default();
-        let writer = self.stage(*intake, counts.clone()).await?;
+        let writer = self.stage(*intake, counts.clone(), written).await?;
         let committer = self.graph.graph.committer().answering(&self.caller.effect);
         let outcome = committer.write(self.write_request(digest), Box::new(writer)).await;
         let outcome = match outcome {
@@ -299,11 +309,16 @@ impl Load {
     }
 
     /// Completes the files.
-    async fn stage(&mut self, intake: Intake, counts: CountsSlot) -> Result<LoadWriter> {
+    async fn stage(&mut self, intake: Intake, counts: CountsSlot, written: &Written) -> Result<LoadWriter> {
         let writers = std::mem::take(&mut self.writers);
-        let finished = writers.into_iter().map(|(table, writer)| async move { Ok((table, writer.finish().await?)) });
-        let mut files: BTreeMap<_, _> =
-            try_join_all(finished).await.map_err(|error: EngineError| error)?.into_iter().collect();
+        let finished = writers.into_iter().map(|(table, writer)| async move { (table, writer.finish().await) });
+        // All of them: what one has completed must be known even if another fails.
+        let finished = join_all(finished).await;
+        written.files(finished.iter().filter_map(|(_, files)| files.as_ref().ok()).flat_map(StagedFiles::paths));
+        let mut files = BTreeMap::new();
+        for (table, of_table) in finished {
+            files.insert(table, of_table?);
+        }
         let taken = intake.finish();
         let mut types = BTreeMap::new();
         for (table, intake) in taken.types {
@@ -319,7 +334,7 @@ impl Load {
             types,
         });
         let store = self.graph.graph.committer().catalog().store().clone();
-        Ok(LoadWriter::new(store, self.base.snapshot.clone(), validator, counts))
+        Ok(LoadWriter::new(store, self.base.snapshot.clone(), validator, counts, written.clone()))
     }
 
     fn write_request(&self, digest: String) -> WriteRequest {
@@ -335,7 +350,7 @@ impl Load {
         }
     }
 
-    fn receipt(&self, outcome: Written, counts: &CountsSlot) -> Result<WriteReceipt> {
+    fn receipt(&self, outcome: Outcome, counts: &CountsSlot) -> Result<WriteReceipt> {
         let committed = |outcome, row: CommitRow| {
             let branch = self.base.snapshot.branch_name().clone();
             let commit = describe::commit(self.graph.graph.name(), row, branch);
@@ -357,11 +372,11 @@ impl Load {
             rows_read: self.rows,
         };
         Ok(match outcome {
-            Written::Committed(row) => committed(WriteOutcome::Committed, row),
-            Written::Replayed(row) => committed(WriteOutcome::Replayed, row),
-            Written::Kept(_) => return Err(EngineError::Defect("a load was published without a commit")),
-            Written::Unchanged(read) => without(WriteOutcome::Unchanged, read, Vec::new()),
-            Written::Validated(read) => {
+            Outcome::Committed(row) => committed(WriteOutcome::Committed, row),
+            Outcome::Replayed(row) => committed(WriteOutcome::Replayed, row),
+            Outcome::Kept(_) => return Err(EngineError::Defect("a load was published without a commit")),
+            Outcome::Unchanged(read) => without(WriteOutcome::Unchanged, read, Vec::new()),
+            Outcome::Validated(read) => {
                 let counts = std::mem::take(&mut *counts.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
                 without(WriteOutcome::Validated, read, counts)
             }

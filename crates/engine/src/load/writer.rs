@@ -12,6 +12,7 @@ use omnigraph_storage::{ScanOrder, ScanRequest, Store, Table};
 use omnigraph_types::{CommitKind, Failure, LoadMode, ReadSetMember, TableId, TypeCounts};
 
 use crate::error::{EngineError, Result};
+use crate::load::left_behind::Written;
 use crate::load::points::LOAD;
 use crate::load::validate::{StagedType, Tables, Validator};
 
@@ -28,12 +29,20 @@ pub(crate) struct LoadWriter {
     begun_on: Snapshot,
     validator: Validator,
     counts: CountsSlot,
+    written: Written,
 }
 
 impl LoadWriter {
     /// A writer of rows that were staged from the version `begun_on` on. `counts` receives what the last preparation would do.
-    pub(crate) fn new(store: Store, begun_on: Snapshot, validator: Validator, counts: CountsSlot) -> Self {
-        Self { store, begun_on, validator, counts }
+    /// `written` receives what it stages.
+    pub(crate) fn new(
+        store: Store,
+        begun_on: Snapshot,
+        validator: Validator,
+        counts: CountsSlot,
+        written: Written,
+    ) -> Self {
+        Self { store, begun_on, validator, counts, written }
     }
 
     async fn prepare_on(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<ChangeSet> {
@@ -91,6 +100,9 @@ impl LoadWriter {
     ) -> Result<(TableChange, RowCounts)> {
         let place = Place::of(base, row.id, pinned, &self.store, attempt).await?;
         let table = place.table();
+        if table.pin().tree != row.tree_ref() {
+            self.written.tree(table.pin().tree);
+        }
         let (rows, before) = (staged.rows, row.row_count);
         let replaced = self.validator.replaced.get(&row.id).copied().unwrap_or_default();
         let files = staged.files.clone();
@@ -102,7 +114,9 @@ impl LoadWriter {
             LoadMode::Merge => {
                 let request = ScanRequest { ordered: ScanOrder::Physical, ..ScanRequest::default() };
                 let rows = table.scan_staged(&staged.files, request).await?;
-                (table.stage_upsert(rows, KEY_COLUMN, attempt.mark()).await?, replaced, 0)
+                let change = table.stage_upsert(rows, KEY_COLUMN, attempt.mark()).await?;
+                self.written.files(table.added_files(&change));
+                (change, replaced, 0)
             }
         };
         let inserted = rows - updated;
@@ -149,6 +163,7 @@ impl Writer for LoadWriter {
     }
 
     async fn prepare(&mut self, base: &Snapshot, attempt: &Attempt) -> Result<ChangeSet, Failure> {
+        self.written.preparation_begins();
         Ok(self.prepare_on(base, attempt).await?)
     }
 }

@@ -27,7 +27,7 @@ struct Synced {
     folder: TempDir,
 }
 
-async fn open(folder: &Path, hooks: Vec<Arc<dyn StoreHook>>) -> Engine {
+pub(crate) async fn open(folder: &Path, hooks: Vec<Arc<dyn StoreHook>>) -> Engine {
     let options = EngineOptions {
         limits: Limits { ticket_wait_ms: 200, ..Limits::default() },
         clock: Arc::new(SystemClock),

@@ -7,6 +7,7 @@ mod conflicts;
 mod constraints;
 mod durability;
 mod graphs;
+mod left_behind;
 mod modes;
 mod names;
 mod ndjson;

@@ -54,10 +54,14 @@ fn published(version: u64) -> Row {
     ("publication", version.to_string(), body)
 }
 
+fn own_ids() -> Value {
+    json!({ "operations": [OPERATION, OPERATION], "commits": [COMMIT, COMMIT] })
+}
+
 fn branch() -> Value {
     json!({
         "branch_id": BRANCH, "name": "trial/ü", "tree": TREE, "source": MAIN, "source_commit": COMMIT, "schema_hash": HASH,
-        "created_ms": 1_700_000_000_001_u64, "removed_ms": null,
+        "created_ms": 1_700_000_000_001_u64, "removed": { "time_ms": 1_700_000_000_002_u64, "own_ids": own_ids() },
     })
 }
 
@@ -76,7 +80,10 @@ fn recovery(version: u64, kind: &str) -> Value {
 }
 
 fn retired() -> Value {
-    json!({ "operation_id": OPERATION, "digest": HASH, "attempt_id": ATTEMPT, "actor": "anonymous", "time_ms": 1_700_000_000_000_u64 })
+    json!({
+        "operation_id": OPERATION, "digest": HASH, "attempt_id": ATTEMPT, "actor": "anonymous", "time_ms": 1_700_000_000_000_u64,
+        "own_ids": own_ids(),
+    })
 }
 
 fn history(fragment: u64, level: u32) -> Row {
@@ -103,6 +110,7 @@ pub(super) fn state_rows() -> Vec<Row> {
         published(VERSION.0),
         ("unsettled", format!("{ATTEMPT}/1"), unsettled(&json!({ "listed": ["a", "b"] }))),
         ("recovery", "5".to_owned(), recovery(5, "abort")),
+        ("own_ids", String::new(), own_ids()),
         ("branch", BRANCH.to_owned(), branch()),
     ];
     rows.extend((0..17).map(|fragment| history(fragment, 0)));

@@ -6,7 +6,7 @@ use arrow::array::RecordBatch;
 use omnigraph_types::{BranchId, CommitId, GraphId, GraphVersion, OperationId, TableId};
 use serde::{Deserialize, Serialize};
 
-use super::branch::{BranchBody, RetentionBody, RetiredBody};
+use super::branch::{BranchBody, OwnIdsBody, RetentionBody, RetiredBody};
 use super::lineage::{push_lineage, read_lineage};
 use super::recovery::{RecoveryBody, UnsettledBody};
 use super::table::TableBody;
@@ -15,10 +15,10 @@ use crate::format::raw::{RawRows, Rows, check_stamp};
 use crate::newer::{Newer, Noticed};
 use crate::rows::{BranchRow, HistoryRow, TableRow};
 use crate::stamp::STORAGE_FORMAT;
-use crate::state::State;
+use crate::state::{State, own_ids_with};
 
 /// Kinds of rows in a state.
-const STATE_KINDS: [&str; 13] = [
+const STATE_KINDS: [&str; 14] = [
     "graph",
     "schema",
     "head",
@@ -28,6 +28,7 @@ const STATE_KINDS: [&str; 13] = [
     "unsettled",
     "recovery",
     "history",
+    "own_ids",
     "branch",
     "base",
     "retired",
@@ -130,6 +131,7 @@ pub(crate) fn encode_state(state: &State) -> Result<RecordBatch, CatalogError> {
     for row in &state.history {
         rows.push("history", row.fragment.to_string(), &HistoryBody::from(row))?;
     }
+    rows.push("own_ids", String::new(), &OwnIdsBody::from(state.own_ids))?;
     for row in state.branches.values().filter(|row| in_core(state.branches_changed.contains(&row.branch_id))) {
         rows.push("branch", row.branch_id.to_string(), &BranchBody::from(row))?;
     }
@@ -167,6 +169,7 @@ pub(crate) fn decode_state(batches: &[RecordBatch], version: GraphVersion) -> Re
         unsettled: rows.all::<UnsettledBody>("unsettled")?.into_iter().map(Into::into).collect(),
         recoveries: recoveries.into_iter().map(|body| body.read(&mut noticed)).collect(),
         history: rows.all::<HistoryBody>("history")?.into_iter().map(Into::into).collect(),
+        own_ids: rows.one::<OwnIdsBody>("own_ids")?.into(),
         branches: read_branches(&rows)?,
         retired: rows.at_most_one::<RetiredBody>("retired")?.map(Into::into),
         retention: rows.at_most_one::<RetentionBody>("retention")?.map(Into::into),
@@ -179,6 +182,9 @@ pub(crate) fn decode_state(batches: &[RecordBatch], version: GraphVersion) -> Re
     let newest_publication = state.publications.last().map(|publication| publication.version);
     if newest_commit != Some(state.head) || newest_publication != Some(version) {
         return Err(rows.corrupt("a head that is its newest commit, and a publication of this very version"));
+    }
+    if state.publications.iter().fold(state.own_ids, own_ids_with) != state.own_ids {
+        return Err(rows.corrupt("ranges of own ids that span those of its publications"));
     }
     Ok(state)
 }
