@@ -50,6 +50,19 @@ fn stream_failure(status: &Status, body: &BodyState) -> Failure {
     }
     match status.code() {
         Code::Cancelled | Code::Unknown | Code::Unavailable => CallFault::Broken.failure(),
-        _ => CallFault::Undecodable.failure(),
+        Code::Ok
+        | Code::InvalidArgument
+        | Code::DeadlineExceeded
+        | Code::NotFound
+        | Code::AlreadyExists
+        | Code::PermissionDenied
+        | Code::ResourceExhausted
+        | Code::FailedPrecondition
+        | Code::Aborted
+        | Code::OutOfRange
+        | Code::Unimplemented
+        | Code::Internal
+        | Code::DataLoss
+        | Code::Unauthenticated => CallFault::Undecodable.failure(),
     }
 }

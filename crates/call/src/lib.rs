@@ -17,5 +17,6 @@ pub use client_stream::ClientStream;
 pub use context::CallContext;
 pub use fault::not_offered;
 pub use layers::CallLayer;
+pub use outcome::causes;
 pub use own_headers::OwnHeaders;
 pub use page::{OpenPage, PageScope};

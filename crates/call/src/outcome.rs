@@ -115,7 +115,7 @@ fn status(failure: &Failure) -> Status {
 }
 
 /// The sources of an error, outermost first.
-fn causes(failure: &Failure) -> String {
+pub fn causes(failure: &Failure) -> String {
     let mut causes = Vec::new();
     let mut source = failure.source();
     while let Some(error) = source {

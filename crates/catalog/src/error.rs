@@ -152,8 +152,8 @@ impl CatalogError {
             Self::Format { found, supported } => {
                 (Problem::StorageFormat { found: *found, supported: *supported }, format_advice(*found, *supported))
             }
-            Self::Newer(Newer { what }) => (
-                Problem::StorageFormat { found: STORAGE_FORMAT, supported: STORAGE_FORMAT },
+            Self::Newer(Newer { what, format }) => (
+                Problem::StorageFormat { found: *format, supported: STORAGE_FORMAT },
                 format!(
                     "{what} is of a kind that only a newer server knows: upgrade this server to write here; reads go on"
                 ),

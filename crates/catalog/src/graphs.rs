@@ -54,6 +54,15 @@ pub enum ToDelete {
     Graph(GraphEntry, Box<Catalog>),
 }
 
+/// When a request's graph was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Made {
+    /// Now, by this call.
+    Now,
+    /// By an earlier call for the same request.
+    Before,
+}
+
 /// The graphs of a root.
 #[derive(Debug, Clone)]
 pub struct Graphs {
@@ -75,11 +84,11 @@ impl Graphs {
 
     /// Creates a graph with its first commit, for the request with this effect. `GraphExists` where the name is taken, also by a creator that
     /// was quicker.
-    pub async fn create(&self, new: NewGraph, effect: &RequestEffect) -> Result<Catalog, CatalogError> {
+    pub async fn create(&self, new: NewGraph, effect: &RequestEffect) -> Result<(Catalog, Made), CatalogError> {
         let entries = Entries::list(&self.store, &new.name).await?;
         let sequence = match entries.newest().await? {
             Some(NewestEntry { entry: NameEntry::Created(created), .. }) => {
-                return self.answer_existing(&new, created, effect);
+                return Ok((self.answer_existing(&new, created, effect)?, Made::Before));
             }
             Some(NewestEntry { sequence, entry: NameEntry::Deleted(_) }) => {
                 // I-8: the operation made a graph that was deleted since; it makes no second one.
@@ -104,7 +113,7 @@ impl Graphs {
         match names::put(&self.store, &new.name, sequence, &entry).await {
             Ok(PutOutcome::Created) => {
                 deciding.landed();
-                Ok(self.catalog(&new.name, (ids.graph_id, ids.main_branch_id)))
+                Ok((self.catalog(&new.name, (ids.graph_id, ids.main_branch_id)), Made::Now))
             }
             Ok(PutOutcome::AlreadyExists) => self.answer_taken(&new, (sequence, &entry), deciding, effect).await,
             Err(error) => {
@@ -125,16 +134,20 @@ impl Graphs {
         (sequence, own): (u64, &NameEntry),
         deciding: Deciding,
         effect: &RequestEffect,
-    ) -> Result<Catalog, CatalogError> {
+    ) -> Result<(Catalog, Made), CatalogError> {
         let entries = Entries::list(&self.store, &new.name).await?;
         let taken = entries.at(sequence).await?.ok_or_else(|| names::undecided(&new.name))?;
-        if taken == *own {
+        let made = if taken == *own {
             deciding.landed();
+            Made::Now
         } else {
             deciding.refuted();
-        }
+            Made::Before
+        };
         match entries.newest().await? {
-            Some(NewestEntry { entry: NameEntry::Created(created), .. }) => self.answer_existing(new, created, effect),
+            Some(NewestEntry { entry: NameEntry::Created(created), .. }) => {
+                Ok((self.answer_existing(new, created, effect)?, made))
+            }
             Some(NewestEntry { entry: NameEntry::Deleted(_), .. }) => {
                 let made = entries.made_by(new.operation_id, &new.digest).await?;
                 Err(match made {

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use arrow::array::RecordBatch;
 use futures::TryStreamExt;
 use omnigraph_storage::{ScanOrder, ScanRequest, Table};
+use omnigraph_types::mutant;
 use omnigraph_types::{CommitId, GraphVersion, OperationId};
 
 use crate::error::CatalogError;
@@ -132,8 +133,8 @@ fn describe(fragment: u64, level: u32, commits: &[CommitRow], publications: &[Pu
         operations: ids.clone().count() as u64,
         version_min: versions.clone().min()?,
         version_max: versions.max()?,
-        operation_min: ids.clone().min()?,
-        operation_max: ids.max()?,
+        operation_min: mutant!(6, ids.clone().min(), ids.clone().next())?,
+        operation_max: mutant!(7, ids.max(), ids.last())?,
         commits: commit_ids.clone().min().zip(commit_ids.max()),
     })
 }
@@ -169,7 +170,13 @@ pub(crate) async fn rows_of_operations(
     };
     let mut found = Vec::new();
     for row in &state.history {
-        if operations.iter().any(|id| (row.operation_min..=row.operation_max).contains(id)) {
+        if operations.iter().any(|id| {
+            mutant!(
+                8,
+                (row.operation_min..=row.operation_max).contains(id),
+                (row.operation_min..row.operation_max).contains(id)
+            )
+        }) {
             let Lineage { mut publications, .. } = read_fragment(snapshot, row.fragment).await?;
             // A branch inherits its source's history; an operation belongs to the branch it was sent to.
             publications.retain(|row| row.branch_id == state.branch_id);

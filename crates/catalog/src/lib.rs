@@ -36,7 +36,7 @@ pub use catalog::Catalog;
 pub use chain::Chain;
 pub use digest::sha256_hex;
 pub use error::CatalogError;
-pub use graphs::{GraphEntry, Graphs, NameRemoval, ToDelete};
+pub use graphs::{GraphEntry, Graphs, Made, NameRemoval, ToDelete};
 pub use newer::{Newer, Reading};
 pub use operations::{OPERATIONS_MAX, OperationEntry, Operations};
 pub use own_ids::{IdRange, OwnIds};

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use omnigraph_types::mutant;
 use omnigraph_types::{BranchId, BranchName, CommitId, GraphId, GraphVersion, OperationId, TableId};
 
 use crate::error::CatalogError;
@@ -215,5 +216,5 @@ fn move_pin(row: &mut TableRow, pin: &PinChange) {
     row.owner = pin.owner;
     row.version = pin.version;
     row.row_count = pin.row_count;
-    row.content_commit = pin.content_commit;
+    row.content_commit = mutant!(22, pin.content_commit, CommitId(ulid::Ulid::from_parts(pin.version.0, 0)));
 }

@@ -8,7 +8,7 @@ use omnigraph_wire::v1::branch_service_client::BranchServiceClient;
 use tonic::transport::Channel;
 
 use crate::client::Client;
-use crate::error::ClientError;
+use crate::error::{ClientError, described};
 
 fn service(client: &Client) -> BranchServiceClient<Channel> {
     let bytes = client.options().message_bytes_max;
@@ -16,18 +16,22 @@ fn service(client: &Client) -> BranchServiceClient<Channel> {
 }
 
 impl Client {
-    /// Creates a branch; no rows are copied. Sent again, under the same operation id, where its failure says that helps.
+    /// Creates a branch; no rows are copied. The receipt describes what was created, but for `ValidateOnly`. Sent again, under the same operation id, where its failure says that helps.
     pub async fn create_branch(
         &self,
         graph: &GraphName,
         mut create: CreateBranch,
     ) -> Result<BranchReceipt, ClientError> {
         create.operation_id.get_or_insert_with(Self::mint_operation_id);
-        self.unary::<v1::CreateBranchRequest, _, _, _>((graph.clone(), create), Effect::Unknown, |request| {
-            let mut service = service(self);
-            async move { service.create_branch(request).await }
-        })
-        .await
+        let mode = create.mode;
+        let created =
+            self.unary::<v1::CreateBranchRequest, _, _, _>((graph.clone(), create), Effect::Unknown, |request| {
+                let mut service = service(self);
+                async move { service.create_branch(request).await }
+            });
+        let receipt: BranchReceipt = created.await?;
+        described(mode, receipt.branch.as_ref(), "CreateBranchResponse.branch")?;
+        Ok(receipt)
     }
 
     /// Deletes a branch; branches created from it remain. Sent again, under the same operation id, where its failure says that helps.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use arrow::error::ArrowError;
 use arrow_flight::error::FlightError;
-use omnigraph_types::{Effect, Failure, Problem, Retry};
+use omnigraph_types::{Effect, Failure, Problem, Retry, WriteMode};
 use omnigraph_wire::MalformedAnswer;
 use thiserror::Error;
 use tonic::{Code, Status};
@@ -186,6 +186,14 @@ impl From<MalformedAnswer> for ClientError {
     }
 }
 
+/// Checks that the answer to a creation describes what was created. A request that only validates creates nothing.
+pub(crate) fn described<T>(mode: WriteMode, created: Option<&T>, field: &'static str) -> Result<(), ClientError> {
+    match (mode, created) {
+        (WriteMode::Commit, None) => Err(ClientError::Answer { what: field }),
+        (WriteMode::Commit, Some(_)) | (WriteMode::ValidateOnly, _) => Ok(()),
+    }
+}
+
 /// The innermost cause, which is the one that says something: `: Connection refused (os error 111)`.
 fn cause(error: &tonic::transport::Error) -> String {
     let mut innermost: Option<&(dyn StdError + 'static)> = error.source();
@@ -200,6 +208,15 @@ mod tests {
     use omnigraph_types::Problem;
 
     use super::*;
+
+    #[test]
+    fn committed_creation_without_its_description_is_refused_and_may_have_had_its_effect() {
+        let refused = described(WriteMode::Commit, None::<&()>, "CreateGraphResponse.graph").unwrap_err();
+        assert!(matches!(refused, ClientError::Answer { what: "CreateGraphResponse.graph" }), "{refused:?}");
+        assert_eq!(refused.effect(), Effect::Unknown);
+        described(WriteMode::Commit, Some(&()), "CreateGraphResponse.graph").unwrap();
+        described(WriteMode::ValidateOnly, None::<&()>, "CreateGraphResponse.graph").unwrap();
+    }
 
     #[test]
     fn nothing_is_proven_of_a_request_once_one_attempt_of_it_is_not_known() {

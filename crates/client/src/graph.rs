@@ -8,7 +8,7 @@ use omnigraph_wire::v1::graph_service_client::GraphServiceClient;
 use tonic::transport::Channel;
 
 use crate::client::Client;
-use crate::error::ClientError;
+use crate::error::{ClientError, described};
 
 fn service(client: &Client) -> GraphServiceClient<Channel> {
     let bytes = client.options().message_bytes_max;
@@ -16,14 +16,18 @@ fn service(client: &Client) -> GraphServiceClient<Channel> {
 }
 
 impl Client {
-    /// Creates a graph. Sent again, under the same operation id, where its failure says that helps.
+    /// Creates a graph. The receipt describes what was created, but for `ValidateOnly`. Sent again, under the same operation id, where its
+    /// failure says that helps.
     pub async fn create_graph(&self, mut create: CreateGraph) -> Result<GraphReceipt, ClientError> {
         create.operation_id.get_or_insert_with(Self::mint_operation_id);
-        self.unary::<v1::CreateGraphRequest, _, _, _>(create, Effect::Unknown, |request| {
+        let mode = create.mode;
+        let created = self.unary::<v1::CreateGraphRequest, _, _, _>(create, Effect::Unknown, |request| {
             let mut service = service(self);
             async move { service.create_graph(request).await }
-        })
-        .await
+        });
+        let receipt: GraphReceipt = created.await?;
+        described(mode, receipt.graph.as_ref(), "CreateGraphResponse.graph")?;
+        Ok(receipt)
     }
 
     /// Deletes a graph with everything in it, and returns the operation's id. Sent again, under the same operation id, where its failure

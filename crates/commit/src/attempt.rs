@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use omnigraph_catalog::{PublishOutcome, Snapshot, StagedPublication};
 use omnigraph_storage::{CommitOutcome, Table, TransactionInfo, TransactionKind, TransactionMark};
+use omnigraph_types::mutant;
 use omnigraph_types::{Deciding, Phase, RequestEffect, TableId};
 use tokio::time::Instant;
 
@@ -109,7 +110,7 @@ impl<'a> Guarded<'a> {
     async fn arm(self, context: &Context, deadline: Instant) -> Result<ArmOutcome<'a>, CommitError> {
         context.hit(self.writer.before(Phase::Arm)).await?;
         // Held up for so long, `base` proves nothing: the intent that held the next version may have been swept.
-        if !context.is_fresh(self.base) {
+        if mutant!(4, !context.is_fresh(self.base), false) {
             return Ok(ArmOutcome::Stale);
         }
         Ok(match door::arm(context, self.request, self.base, self.intent, deadline).await? {
@@ -132,7 +133,7 @@ impl<'a> Guarded<'a> {
 
     /// After a long hold-up no effect is made and nothing is published or acknowledged: what it rests on may be deleted.
     fn check_age(self, context: &Context) -> Result<(), CommitError> {
-        if context.is_fresh(self.base) {
+        if mutant!(5, context.is_fresh(self.base), true) {
             return Ok(());
         }
         let reason = "the process was held up too long to go on safely".to_owned();
@@ -171,7 +172,7 @@ impl<'a> Guarded<'a> {
             Ok(newest) => newest.version() > self.base.version(),
             Err(_) => false,
         };
-        if settled || matches!(by.kind, TransactionKind::Restore(_)) {
+        if settled || mutant!(19, matches!(by.kind, TransactionKind::Restore(_)), false) {
             return self.undone_by_another();
         }
         let row = self.base.table(table);

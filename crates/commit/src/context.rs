@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use omnigraph_catalog::{Catalog, Chain, Snapshot};
+use omnigraph_types::mutant;
 use omnigraph_types::{AttemptId, BranchId, Clock, GraphName, Limits, OperationId};
 use tokio::time::Instant;
 
@@ -105,7 +106,7 @@ impl Context {
 
     /// Whether `base` was proven newest recently enough to go on.
     pub(crate) fn is_fresh(&self, base: &Snapshot) -> bool {
-        base.proof_age(self.clock()) <= self.catalog().proof_age_max()
+        mutant!(3, base.proof_age(self.clock()) <= self.catalog().proof_age_max(), true)
     }
 
     /// Whether this process has seen a newer version of the branch than `base`.

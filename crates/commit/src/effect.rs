@@ -2,6 +2,7 @@
 
 use omnigraph_catalog::PlannedTransactions;
 use omnigraph_storage::{Existence, StorageError, Store, TransactionInfo, TransactionKind, TreeRef};
+use omnigraph_types::mutant;
 use omnigraph_types::{TableId, TableVersion};
 
 use crate::decide::{Found, Observation};
@@ -103,7 +104,7 @@ impl Effect {
             Next::Unreadable => return Ok(Observation::Foreign { found: Found::Unreadable }),
             Next::Nothing => {}
         }
-        if tail.ours == self.transactions.len() {
+        if mutant!(16, tail.ours == self.transactions.len(), tail.ours > 0) {
             return Ok(Observation::Ours);
         }
         if tail.ours > 0 {

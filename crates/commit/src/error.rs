@@ -86,9 +86,9 @@ pub(crate) enum CommitError {
 
 impl CommitError {
     /// The next version is held by an intent that only a newer server knows whole.
-    pub(crate) fn newer_intent(branch: &BranchName, NewerIntent { version, what }: &NewerIntent) -> Self {
-        let what = format!("the intent of version {version} on branch {branch} ({what})");
-        CatalogError::Newer(Newer { what }).into()
+    pub(crate) fn newer_intent(branch: &BranchName, NewerIntent { version, newer }: &NewerIntent) -> Self {
+        let what = format!("the intent of version {version} on branch {branch} ({})", newer.what);
+        CatalogError::Newer(Newer { what, format: newer.format }).into()
     }
 
     /// Whether a store call may have been applied although it failed.

@@ -3,7 +3,7 @@
 //! An intent is put if absent at (branch, version) and never deleted by a writer, so a put that succeeds means that nobody ever held
 //! this version (I-3). It is complete when it is put: a roll forward needs nothing else.
 
-use omnigraph_catalog::{Publication, Snapshot};
+use omnigraph_catalog::{Newer, Publication, Snapshot};
 use omnigraph_types::{AttemptId, BranchId, Clock, GraphVersion, OperationId, WriterName};
 
 use crate::effect::Effect;
@@ -119,7 +119,7 @@ pub struct NewerIntent {
     /// The version that it is a ticket for.
     pub version: GraphVersion,
     /// What this program does not know of it, such as `a publication`.
-    pub what: String,
+    pub newer: Newer,
 }
 
 /// What lies at an intent's path instead of an intent.

@@ -10,6 +10,7 @@ use omnigraph_catalog::{
     CatalogError, Chain, Change, DecidedBy, Newer, Publication, PublicationKind, RecoveryRow, Snapshot,
     TableTransition, UnsettledRow,
 };
+use omnigraph_types::mutant;
 use omnigraph_types::{AttemptId, BranchName, GraphVersion, Phase, RequestEffect};
 use tokio::time::Instant;
 
@@ -203,7 +204,7 @@ async fn publish_decision(
     };
     let put = match publish(publication).await {
         // What does not fit the version it was armed for may not be published; its abort always may.
-        Err(CommitError::Catalog(CatalogError::Unmet(_))) if decision == Decision::RollForward => {
+        Err(CommitError::Catalog(CatalogError::Unmet(_))) if mutant!(10, decision == Decision::RollForward, false) => {
             publish(abort()).await?
         }
         put => put?,
@@ -258,7 +259,7 @@ async fn slot_state(context: &Context, newest: &Snapshot, intent: &Intent) -> Re
         DecidedBy::Own | DecidedBy::Abort => PublishedBy::Another,
         DecidedBy::Repair => aborted(newest, decided.attempt_id),
         DecidedBy::Newer => {
-            return Err(CatalogError::Newer(Newer { what: "the decision about a version".to_owned() }).into());
+            return Err(CatalogError::Newer(Newer::of_this_format("the decision about a version")).into());
         }
     };
     Ok(SlotState::Published(by))
@@ -266,7 +267,7 @@ async fn slot_state(context: &Context, newest: &Snapshot, intent: &Intent) -> Re
 
 /// An abort, or a repair that could not read the intent, by whether tables are still to be fenced.
 fn aborted(newest: &Snapshot, attempt_id: AttemptId) -> PublishedBy {
-    match newest.state().unsettled.iter().any(|unsettled| unsettled.attempt_id == attempt_id) {
+    match newest.state().unsettled.iter().any(|unsettled| mutant!(17, unsettled.attempt_id == attempt_id, false)) {
         true => PublishedBy::AbortUnsettled,
         false => PublishedBy::AbortSettled,
     }

@@ -7,6 +7,7 @@ use omnigraph_catalog::{
     Change, CommitOperation, CommitRow, DecidedBy, OperationRow, Operations, PinChange, Precondition, Publication,
     Snapshot, TableCounts, TableRow,
 };
+use omnigraph_types::mutant;
 use omnigraph_types::{CommitId, CommitKind, Moment, RequestEffect, TableId};
 use tokio::time::Instant;
 
@@ -98,7 +99,9 @@ impl Ready {
     fn publication(&self, context: &Context) -> Publication {
         let operation_id = self.request.operation_id;
         let mut preconditions = self.token.preconditions();
-        preconditions.push(Precondition::OperationUnseen(operation_id));
+        if mutant!(18, true, false) {
+            preconditions.push(Precondition::OperationUnseen(operation_id));
+        }
         preconditions.extend(self.request.expected_head.map(Precondition::ExactHead));
         preconditions.extend(self.changes.preconditions.iter().cloned());
         let mut changes = Vec::new();

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use omnigraph_catalog::{Catalog, Snapshot, sha256_hex};
 use omnigraph_storage::{Certainty, ObjectPath, PutOutcome, StorageError};
+use omnigraph_types::mutant;
 use omnigraph_types::{BranchId, GraphVersion, Phase};
 use tokio::time::Instant;
 
@@ -163,7 +164,11 @@ enum Holder {
 async fn holder(catalog: &Catalog, base: &Snapshot, intent: &Intent) -> Result<Holder, CommitError> {
     let branch = base.branch_name();
     Ok(match read(catalog, intent.branch_id, intent.version()).await? {
-        IntentSlot::Held { intent: found, .. } if found.attempt_id() == intent.attempt_id() => Holder::Ours,
+        IntentSlot::Held { intent: found, .. }
+            if mutant!(2, found.attempt_id() == intent.attempt_id(), found.operation_id() == intent.operation_id()) =>
+        {
+            Holder::Ours
+        }
         IntentSlot::Held { .. } => Holder::Another,
         // An intent is swept only after its version was published, which this attempt has not done.
         IntentSlot::Empty => match catalog.newest_of(base.chain()).await?.version() >= intent.version() {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use omnigraph_catalog::{Precondition, State};
+use omnigraph_types::mutant;
 use omnigraph_types::{BranchId, CommitId, ReadSetMember, TableId, TableVersion, TreeId};
 
 /// One table of a token.
@@ -104,7 +105,7 @@ impl Token {
         if self.branch_id != state.branch_id {
             return changed(ReadSetMember::Branch, self.branch_id.to_string(), state.branch_id.to_string());
         }
-        if self.schema_hash != state.schema_hash {
+        if mutant!(14, self.schema_hash != state.schema_hash, false) {
             return changed(ReadSetMember::Schema, self.schema_hash.clone(), state.schema_hash.clone());
         }
         if let Some(head) = self.head.filter(|head| *head != state.head) {
@@ -116,10 +117,10 @@ impl Token {
             let Some(row) = state.tables.get(id) else {
                 return changed(name, content_text(member.content_commit), "no such table".to_owned());
             };
-            if row.content_commit != member.content_commit {
+            if mutant!(13, row.content_commit != member.content_commit, false) {
                 return changed(name, content_text(member.content_commit), content_text(row.content_commit));
             }
-            if (row.tree, row.version) != (member.tree, member.version) {
+            if mutant!(15, (row.tree, row.version) != (member.tree, member.version), false) {
                 check = TokenCheck::PinsMoved;
             }
         }

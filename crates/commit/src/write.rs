@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use omnigraph_catalog::{CatalogError, OperationRow, Snapshot};
+use omnigraph_types::mutant;
 use omnigraph_types::{CommitId, Moment, WriteMode};
 use tokio::time::Instant;
 
@@ -248,7 +249,7 @@ fn check_ownership(base: &Snapshot, prepared: &ChangeSet) -> Result<(), CommitEr
             (None, Staged::Private(_)) => added,
             (None, Staged::Effect(_) | Staged::TakenOver(_)) => false,
         };
-        if !holds {
+        if mutant!(12, !holds, false) {
             return Err(CommitError::Violation {
                 object: format!("a change staged for table {}", change.table),
                 expected:

@@ -1,18 +1,17 @@
 //! What is stored and what the schema language says, in the words of the vocabulary.
 
-use omnigraph_catalog::{CatalogError, CommitRow, PublicationKind, RecoveryRow, Snapshot, TableCounts};
+use omnigraph_catalog::{CommitRow, PublicationKind, RecoveryRow, Snapshot, TableCounts};
 use omnigraph_lang::schema::{PropertyType, Scalar};
 use omnigraph_types::{
     BranchName, ColumnType, Commit, GraphName, RecoveredTable, Recovery, RecoveryOutcome, ScalarType, TypeCounts,
+    WriterName,
 };
-
-use crate::error::Result;
 
 /// The counts of a commit.
 pub(crate) fn type_counts(counts: &[TableCounts]) -> Vec<TypeCounts> {
     let count = |count: &TableCounts| TypeCounts {
         type_name: count.type_name.clone(),
-        kind: count.kind,
+        kind: Some(count.kind),
         inserted: count.inserted,
         updated: count.updated,
         deleted: count.deleted,
@@ -40,28 +39,29 @@ pub(crate) fn commit(graph: &GraphName, row: CommitRow, branch: BranchName) -> C
     }
 }
 
+/// The writer of a stored recovery. What is stored may be any text, and hides neither the recovery nor others.
+fn writer(stored: &str) -> WriterName {
+    stored.parse().unwrap_or(WriterName::UNKNOWN)
+}
+
 /// A recovery that a version of a branch records.
-pub(crate) fn recovery(snapshot: &Snapshot, row: &RecoveryRow) -> Result<Recovery> {
+pub(crate) fn recovery(snapshot: &Snapshot, row: &RecoveryRow) -> Recovery {
     let name = |table| snapshot.table(table).map_or_else(|| table.to_string(), |row| row.type_name.clone());
     let table = |moved: &omnigraph_catalog::TableTransition| RecoveredTable {
         type_name: name(moved.table),
         from: moved.from,
         to: moved.to,
     };
-    let unreadable = |_| CatalogError::Corrupt {
-        object: format!("the recovery of operation {}", row.operation_id),
-        expected: "the name of a writer".to_owned(),
-    };
-    Ok(Recovery {
+    Recovery {
         operation_id: row.operation_id,
         branch: snapshot.branch_name().clone(),
-        writer: row.writer.parse().map_err(unreadable)?,
+        writer: writer(&row.writer),
         actor: row.original_actor.clone(),
         outcome: recovery_outcome(row.kind),
         tables: row.tables.iter().map(table).collect(),
         time_ms: row.time_ms,
         version: row.version,
-    })
+    }
 }
 
 fn recovery_outcome(kind: PublicationKind) -> RecoveryOutcome {
@@ -103,5 +103,18 @@ fn scalar_type(scalar: Scalar) -> ScalarType {
         Scalar::F64 => ScalarType::F64,
         Scalar::Date => ScalarType::Date,
         Scalar::DateTime => ScalarType::DateTime,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_writer_of_any_text_is_described() {
+        assert_eq!(writer("load"), WriterName::known("load"));
+        for stored in ["Load", "", "a b"] {
+            assert_eq!(writer(stored), WriterName::UNKNOWN, "{stored:?}");
+        }
     }
 }

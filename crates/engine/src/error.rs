@@ -9,12 +9,14 @@ use omnigraph_catalog::CatalogError;
 use omnigraph_columns::ColumnsError;
 use omnigraph_commit::FailPointsError;
 use omnigraph_lang::LangError;
-use omnigraph_lang::clip;
 use omnigraph_query::QueryError;
 use omnigraph_storage::StorageError;
 use omnigraph_types::{BranchName, Effect, Failure, GraphName, Problem, ReadSetMember, Resource, Violation, os_phrase};
 use thiserror::Error;
 use tokio::task::JoinError;
+
+use crate::cause::{DataFault, Defect, LoadMisuse};
+use crate::words::{list, quote};
 
 /// What the engine's parts return.
 pub(crate) type Result<T, E = EngineError> = std::result::Result<T, E>;
@@ -61,9 +63,9 @@ pub enum EngineError {
     Task(#[from] JoinError),
     /// Two parts of this program do not agree.
     #[error("{0}")]
-    Defect(&'static str),
+    Defect(#[from] Defect),
     /// Data cannot be taken as it is.
-    #[error("{reason}")]
+    #[error("{fault}")]
     LoadInvalid {
         /// Node or edge type, where known.
         type_name: Option<String>,
@@ -71,8 +73,8 @@ pub enum EngineError {
         row: Option<u64>,
         /// Column, where known.
         column: Option<String>,
-        /// The thing, the place and the way out.
-        reason: String,
+        /// What is wrong.
+        fault: DataFault,
     },
     /// Rows break rules of the schema.
     #[error("{total} rows break a rule of the schema")]
@@ -114,14 +116,9 @@ pub enum EngineError {
         /// The types there are.
         defined: Vec<String>,
     },
-    /// A field of the request is wrong.
-    #[error("{reason}")]
-    InvalidRequest {
-        /// The field.
-        field: &'static str,
-        /// What is wrong and the way out.
-        reason: String,
-    },
+    /// A load is not used as it may be.
+    #[error(transparent)]
+    LoadMisused(#[from] LoadMisuse),
     /// A type has no such column.
     #[error("{type_name} has no column {column:?}")]
     ColumnNotFound {
@@ -211,8 +208,8 @@ impl EngineError {
                     .with_effect(Effect::None)
                     .with_source(self)
             }
-            Self::LoadInvalid { type_name, row, column, reason } => {
-                Failure::new(Problem::LoadInvalid { type_name, row, column }, reason)
+            Self::LoadInvalid { type_name, row, column, fault } => {
+                Failure::new(Problem::LoadInvalid { type_name, row, column }, fault.to_string())
             }
             Self::Violations { violations, total } => {
                 let message = describe_violations(&violations, total);
@@ -230,8 +227,8 @@ impl EngineError {
                 let message = format!("there is no type {}; the graph has: {}", quote(&name), list(&defined));
                 Failure::new(Problem::NotFound { resource: Resource::Type, name }, message)
             }
-            Self::InvalidRequest { field, reason } => {
-                Failure::new(Problem::InvalidRequest { field: field.to_owned() }, reason)
+            Self::LoadMisused(misuse) => {
+                Failure::new(Problem::InvalidRequest { field: misuse.field().to_owned() }, misuse.to_string())
             }
             Self::ColumnNotFound { type_name, column, defined } => {
                 let message = format!("{type_name} has no column {}; it has: {}", quote(&column), list(&defined));
@@ -288,24 +285,6 @@ fn describe_conflict(type_name: &str, ids: &[String], total: u64, source_row: Op
         more => format!(" and {more} more"),
     };
     format!("{type_name}{first}{place}{rest} exist already: load with mode merge to replace them, or leave them out")
-}
-
-/// A client's text in quotes, cut where it is long.
-pub(crate) fn quote(text: &str) -> String {
-    format!("{:?}", clip(text))
-}
-
-/// Names that a message lists.
-const LIST_NAMES_MAX: usize = 20;
-
-/// Names, separated by commas, the rest counted.
-pub(crate) fn list<T: AsRef<str>>(names: &[T]) -> String {
-    let shown: Vec<String> = names.iter().take(LIST_NAMES_MAX).map(|name| clip(name.as_ref())).collect();
-    match names.len().saturating_sub(LIST_NAMES_MAX) {
-        0 if shown.is_empty() => "none".to_owned(),
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
 }
 
 fn describe_spill(source: &io::Error) -> String {

@@ -60,8 +60,7 @@ pub(crate) async fn run<O: Execute>(on: &O::Target, caller: &Caller, operation: 
             Access::Write => writable(on.store()).await?,
         }
         let outcome = match attempt(on, caller, operation).await {
-            // What may have taken effect on the graph that is gone is not done again on another one.
-            Err(failure) if is_graph_gone(&failure) && caller.effect.now() == Effect::None => {
+            Err(failure) if is_graph_gone(&failure) && may_run_again(O::ACCESS, caller) => {
                 let next: BoxFuture<'_, Result<O::Target, Failure>> = on.reopened(failure).boxed();
                 let next = next.await?;
                 attempt(&next, caller, operation).await
@@ -75,6 +74,15 @@ pub(crate) async fn run<O: Execute>(on: &O::Target, caller: &Caller, operation: 
         }
     };
     work.instrument(span).await
+}
+
+/// Whether an operation may run on the graph that has the name now. A write that may have taken effect on the graph that is gone is not done
+/// again on another one; a read is, also where it is a part of such a write.
+fn may_run_again(access: Access, caller: &Caller) -> bool {
+    match access {
+        Access::Read => true,
+        Access::Write => caller.effect.now() == Effect::None,
+    }
 }
 
 async fn attempt<O: Execute>(on: &O::Target, caller: &Caller, operation: &O) -> Result<O::Answer, Failure> {

@@ -3,6 +3,7 @@
 use omnigraph_catalog::{BranchRow, STORAGE_FORMAT, Snapshot};
 use omnigraph_types::{BranchInfo, BranchName, CommitId, GraphInfo};
 
+use crate::cause::Defect;
 use crate::error::{EngineError, Result};
 use crate::graph_context::GraphContext;
 
@@ -41,7 +42,7 @@ pub(crate) async fn branch_info(graph: &GraphContext, newest: &Snapshot) -> Resu
         Some(_) | None => catalog.registry().await?,
     };
     let row = registry.state().branches.get(&newest.branch_id());
-    let row = row.ok_or(EngineError::Defect("a branch that was found by name is not registered"))?;
+    let row = row.ok_or(EngineError::from(Defect::BranchNotRegistered))?;
     registered_info(graph, row, newest.head()).await
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::result_large_err)]
 
 mod caller;
+mod cause;
 mod check;
 mod context;
 mod describe;
@@ -21,6 +22,7 @@ mod schema;
 mod snapshot;
 mod transactions;
 mod vouched;
+mod words;
 
 pub use caller::Caller;
 pub use context::EngineOptions;
@@ -35,7 +37,6 @@ pub use omnigraph_storage::{Durability, NewRoot, RootFault, RootOrigin, RootStat
 pub use open_graphs::{GraphHandle, OpenGraphs};
 pub use operations::{
     BranchSettled, CheckGraph, CheckStream, GetBranch, GetCommit, GetGraph, GetOperation, GetSchema, GraphCreated,
-    ListBranches, ListCommits, ListGraphs, ListRecoveries, PinCommit, QueryStream, Recover, Scan, ScanColumns,
-    SettleAll,
+    ListBranches, ListCommits, ListGraphs, ListRecoveries, PinCommit, QueryStream, Recover, Scan, SettleAll,
 };
 pub use snapshot::{BatchStream, GraphSnapshot};

@@ -36,5 +36,5 @@ pub use list_recoveries::ListRecoveries;
 pub use pin_commit::PinCommit;
 pub use query::QueryStream;
 pub use recover::Recover;
-pub use scan::{Scan, ScanColumns};
+pub use scan::Scan;
 pub use settle_all::{BranchSettled, SettleAll};

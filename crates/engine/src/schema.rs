@@ -10,6 +10,7 @@ use omnigraph_lang::schema::{Cardinality, Member, Range, Schema, TypeDef, TypeKi
 use omnigraph_types::{Recent, TableId};
 use regex::Regex;
 
+use crate::cause::Defect;
 use crate::error::{EngineError, Result};
 
 /// A check of one column.
@@ -70,8 +71,7 @@ impl TypePlan {
         };
         let first_property = if ends.is_some() { DST + 1 } else { ID + 1 };
         let position = |property| {
-            let at =
-                def.position(property).ok_or(EngineError::Defect("a constraint names a property that is not there"));
+            let at = def.position(property).ok_or(EngineError::from(Defect::ConstraintWithoutProperty));
             at.map(|at| at + first_property)
         };
         let member = |member: &Member| match member {
@@ -81,7 +81,7 @@ impl TypePlan {
         };
         let members = |list: &Vec<Member>| list.iter().map(member).collect::<Result<Vec<_>>>();
         let check = |check| {
-            let regex = compile_check(check).map_err(|_| EngineError::Defect("a stored @check does not compile"))?;
+            let regex = compile_check(check).map_err(|_| EngineError::from(Defect::CheckNotCompiled))?;
             Ok(CompiledCheck { column: position(check.property)?, pattern: check.pattern.clone(), regex })
         };
         let range = |range: &Range| Ok(ColumnRange { column: position(range.property)?, range: *range });
@@ -147,7 +147,7 @@ impl GraphSchema {
 
     /// One type by id.
     pub(crate) fn by_id(&self, id: TableId) -> Result<&Arc<TypePlan>> {
-        self.types.get(&id).ok_or(EngineError::Defect("the schema has no type of a table's id"))
+        self.types.get(&id).ok_or(EngineError::from(Defect::TableWithoutType))
     }
 
     /// One type by exact name.

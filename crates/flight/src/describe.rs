@@ -75,7 +75,9 @@ pub(crate) async fn list(
 
 async fn graph_flights(engine: &Engine, context: &CallContext, graph: GraphName) -> Result<Vec<FlightInfo>, Failure> {
     let at = ReadAt::Branch(BranchName::Main);
-    let snapshot = run::read(engine, context, &graph, PinCommit { at: at.clone() }).await?;
+    // The call is about every graph: none of them is recorded as its graph.
+    let opened = engine.graph(&graph).await?;
+    let snapshot = opened.run(&run::caller(context), PinCommit { at: at.clone() }).await?;
     let infos = snapshot.types().into_iter().map(|type_info| {
         let path = vec![graph.to_string(), BranchName::Main.to_string(), type_info.name.clone()];
         let scan = TypeScan { at: at.clone(), type_name: type_info.name, columns: Columns::All };

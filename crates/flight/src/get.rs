@@ -6,7 +6,7 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow_flight::FlightData;
 use futures::Stream;
 use omnigraph_call::CallContext;
-use omnigraph_engine::{BatchStream, Engine, GraphSnapshot, PinCommit, Scan, ScanColumns};
+use omnigraph_engine::{BatchStream, Engine, GraphSnapshot, PinCommit, Scan};
 use omnigraph_types::{Columns, CommitId, Failure, GraphName, TypeScan};
 use omnigraph_wire::codec::invalid;
 
@@ -48,7 +48,7 @@ pub(crate) async fn open(engine: &Engine, context: &CallContext, read: Read) -> 
             let snapshot = pin(engine, context, &graph, &scan).await?;
             let schema = table_schema(&snapshot, &scan)?;
             let columns = schema.fields().iter().map(|field| field.name().clone()).collect();
-            let scan = Scan { type_name: scan.type_name, columns: ScanColumns::Named(columns) };
+            let scan = Scan { type_name: scan.type_name, columns: Columns::Named(columns) };
             let batches = snapshot.run(&run::caller(context), scan).await?;
             Ok(OpenRead { commit: snapshot.commit().id, schema, batches })
         }

@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
+use omnigraph_call::causes;
 use omnigraph_engine::{BranchSettled, Caller, Engine, RootState, SettleAll};
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 /// Least time between two proofs of a root that nobody writes to.
 const ROOT_PROOF_INTERVAL_MIN: Duration = Duration::from_millis(10);
@@ -78,7 +79,8 @@ async fn settle(engine: &Engine) -> usize {
     let branches = match engine.run(&Caller::new(ACTOR), SettleAll).await {
         Ok(branches) => branches,
         Err(failure) => {
-            warn!(problem = ?failure.problem, message = %failure.message, "the graphs could not be listed for settling");
+            error!(problem = ?failure.problem, message = %failure.message, causes = %causes(&failure),
+                "the graphs could not be listed for settling");
             return 0;
         }
     };

@@ -119,6 +119,8 @@ named_enum! {
         Week = "week",
         /// Earlier.
         Older = "older",
+        /// An age that only a newer program knows.
+        Newer = "newer",
     }
 }
 

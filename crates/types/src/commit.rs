@@ -38,8 +38,8 @@ named_enum! {
 pub struct TypeCounts {
     /// The type.
     pub type_name: String,
-    /// Nodes or edges.
-    pub kind: TypeKind,
+    /// Nodes or edges; none for a kind that only a newer program knows.
+    pub kind: Option<TypeKind>,
     /// Rows added.
     pub inserted: u64,
     /// Rows whose id existed and that were written again.

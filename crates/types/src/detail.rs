@@ -64,6 +64,8 @@ pub enum ReadSetMember {
     Table(String),
     /// What a repair was confirmed for.
     Repair,
+    /// A member that only a newer program knows, as text.
+    Newer(String),
 }
 
 /// What a table's member begins with, as text.
@@ -77,6 +79,7 @@ impl fmt::Display for ReadSetMember {
             Self::Head => f.write_str("head"),
             Self::Table(type_name) => write!(f, "{TABLE_PREFIX}{type_name}"),
             Self::Repair => f.write_str("repair"),
+            Self::Newer(member) => f.write_str(member),
         }
     }
 }

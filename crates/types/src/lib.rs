@@ -12,6 +12,7 @@ mod graph;
 mod id;
 mod limits;
 mod load;
+mod mutants;
 mod name;
 mod named;
 mod operation;
@@ -47,6 +48,8 @@ pub use id::{
 };
 pub use limits::{LimitEntry, LimitUnit, Limits};
 pub use load::{Capture, LoadMode, LoadRequest, LoadedRows, TypeLoad, TypeLoadAnswer};
+#[doc(hidden)]
+pub use mutants::is_mutant;
 pub use name::{BranchName, GraphName, NameError, WriterName};
 pub use operation::{Operation, OperationState};
 pub use os_error::os_phrase;

@@ -131,6 +131,9 @@ impl fmt::Display for BranchName {
 pub struct WriterName(Cow<'static, str>);
 
 impl WriterName {
+    /// The writer of a text that is no writer's name.
+    pub const UNKNOWN: Self = Self::known("unknown");
+
     /// A name that the program itself gives.
     ///
     /// # Panics

@@ -45,6 +45,8 @@ named_enum! {
         Done = "done",
         /// What blocks writes cannot be repaired from what is stored.
         Impossible = "impossible",
+        /// A state that only a newer program knows.
+        Newer = "newer",
     }
 }
 
@@ -61,7 +63,7 @@ pub enum TransactionKind {
     Update,
     /// Returned to the content of this version.
     Restore(TableVersion),
-    /// Anything else, by the name that the table format gives it.
+    /// Anything else, by the name that the table format gives it; empty for a kind that only a newer program knows.
     Other(String),
 }
 
@@ -102,6 +104,8 @@ named_enum! {
         Unreadable = "unreadable",
         /// More versions than can be examined follow the pinned one.
         TooMany = "too_many",
+        /// Damage that only a newer program knows.
+        Newer = "newer",
     }
 }
 

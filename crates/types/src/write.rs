@@ -53,6 +53,10 @@ named_enum! {
         Unchanged = "unchanged",
         /// It was valid, and only validation was asked for.
         Validated = "validated",
+        /// It is done, and makes no commit: a branch was created or deleted, or a table repaired.
+        Done = "done",
+        /// An outcome that only a newer program knows.
+        Newer = "newer",
     }
 }
 

@@ -3,9 +3,12 @@
 //! The client encodes the requests that the server decodes, and decodes the answers that the server encodes, by the same code.
 //!
 //! Invariants:
-//! - `from_wire(to_wire(v))` is `v` for every value, except for kinds that only a newer program knows: these have no number on the wire.
+//! - `from_wire(to_wire(v))` is `v` for every value, except for what the wire does not hold: rows read of what is not a load, and texts and
+//!   lists that are empty where empty means none.
 //! - A request that is not what the contract says is refused with the path of its field; no text, id or number is replaced by a default.
-//! - An answer that is not what the contract says is an error of its own, never a value that looks like an answer.
+//! - An answer that is not what the contract says is an error of its own, never a value that looks like an answer. A number of an enum, or a
+//!   writer, that only a newer program knows is a value of its own and leaves the rest: what was done must not be lost because of it. Only
+//!   what a reader cannot do without is refused: the state of an operation, and the types of a schema's and of rows' columns.
 
 mod branch;
 mod commit;

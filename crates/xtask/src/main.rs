@@ -9,6 +9,7 @@ mod files;
 mod fuzz;
 mod generate;
 mod model;
+mod mutants;
 mod race;
 mod test;
 mod tidy;
@@ -74,6 +75,11 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Try every numbered mutation of the source against the tests; a survivor is an error.
+    Mutants {
+        /// Numbers of mutations, instead of all.
+        numbers: Vec<u32>,
+    },
     /// Run the crash matrix: stop every writer at every point in every way, in real servers.
     Crash {
         /// Arguments of the matrix, such as `--part 1/4` or `--cell NAME`.
@@ -137,6 +143,7 @@ fn execute(task: &Task) -> Result<()> {
         Task::Tidy { folders } => tidy::run(&workspace, folders),
         Task::Bench { subject, arguments } => bench(&workspace, *subject, arguments),
         Task::Model { arguments } => model::search(&workspace, arguments),
+        Task::Mutants { numbers } => mutants::run(&workspace, numbers),
         Task::Crash { arguments } => test::crash(&workspace, arguments),
         Task::Race { arguments } => race::run_program(&workspace, "race", arguments),
         Task::Soak { arguments } => race::run_program(&workspace, "soak", arguments),

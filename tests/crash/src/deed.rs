@@ -75,7 +75,7 @@ impl Deed {
             Self::CreateBranch => {
                 let create = CreateBranch { operation_id: Some(operation_id), ..CreateBranch::new(dev()) };
                 let made = client.create_branch(graph, create).await?.branch;
-                Ok(made.map(|branch| branch.id.to_string()).unwrap_or_default())
+                Ok(made.ok_or(ClientError::Answer { what: "a created branch without its description" })?.id.to_string())
             }
             Self::DeleteBranch => {
                 let delete = DeleteBranch { operation_id: Some(operation_id), ..DeleteBranch::new(dev()) };
@@ -85,7 +85,7 @@ impl Deed {
                 let create =
                     CreateGraph { operation_id: Some(operation_id), ..CreateGraph::new(graph.clone(), SCHEMA) };
                 let made = client.create_graph(create).await?.graph;
-                Ok(made.map(|graph| graph.id.to_string()).unwrap_or_default())
+                Ok(made.ok_or(ClientError::Answer { what: "a created graph without its description" })?.id.to_string())
             }
             Self::DeleteGraph => {
                 let delete = DeleteGraph { operation_id: Some(operation_id), ..DeleteGraph::new(graph.clone()) };

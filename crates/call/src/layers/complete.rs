@@ -51,7 +51,20 @@ fn failure_of(code: Code, context: &CallContext) -> Option<Failure> {
             Problem::InvalidRequest { field: "message".to_owned() },
             "the request's message cannot be decoded: send what the contract's proto files describe".to_owned(),
         ),
-        _ => return None,
+        Code::Ok
+        | Code::Cancelled
+        | Code::Unknown
+        | Code::InvalidArgument
+        | Code::DeadlineExceeded
+        | Code::NotFound
+        | Code::AlreadyExists
+        | Code::PermissionDenied
+        | Code::ResourceExhausted
+        | Code::FailedPrecondition
+        | Code::Aborted
+        | Code::Unavailable
+        | Code::DataLoss
+        | Code::Unauthenticated => return None,
     };
     Some(Failure::new(problem, message).with_effect(Effect::None))
 }

@@ -65,7 +65,7 @@ impl Stored {
             digest: "1".repeat(64),
             actor: "test".to_owned(),
         };
-        let catalog = graphs(&folder).await.create(new, &RequestEffect::default()).await.unwrap();
+        let catalog = graphs(&folder).await.create(new, &RequestEffect::default()).await.unwrap().0;
         Self { catalog, folder }
     }
 
@@ -185,6 +185,24 @@ async fn every_operation_of_large_publications_is_found_after_many_spills_and_me
     let commits = reopened.list_commits(&BranchName::Main, None, 1_000).await.unwrap();
     assert_eq!(commits.len(), published.iter().filter(|(_, made)| made.commit().is_some()).count() + 1);
     assert!(commits.windows(2).all(|pair| pair[0].parents == [pair[1].id]));
+}
+
+#[tokio::test]
+async fn operations_that_were_published_out_of_order_are_found_in_history() {
+    let stored = Stored::new(1).await;
+    let mut newest = stored.newest().await;
+    // Neither the first nor the last publication of a fragment has its smallest or its largest id.
+    let order = |at: u64| (at * 37 + 20) % 101;
+    for at in 0..101 {
+        newest = stored.publish(&newest, &group(&newest, &ids(order(at), 1))).await;
+    }
+    assert!(newest.state().history.len() > 1);
+    for at in 0..101 {
+        let rows = stored.catalog.operation_rows(&newest, ids(order(at), 1)[0]).await.unwrap();
+        assert_eq!(rows.len(), 1, "publication {at}");
+        let again = group(&newest, &ids(order(at), 1));
+        assert!(matches!(stored.catalog.stage(&newest, &again).await, Err(CatalogError::Unmet(_))), "I-8: {at}");
+    }
 }
 
 #[tokio::test]

@@ -126,7 +126,8 @@ async fn create(session: &Session, arguments: CreateBranchArguments) -> Result<(
     };
     let failed = |error| CliError::Change { error, change: Change::CreateBranch, operation_id };
     let created = session.client.create_branch(&arguments.graph, create).await.map_err(failed)?;
-    let info = created.branch.ok_or(ClientError::Answer { what: "a created branch without its description" })?;
+    let nothing = ClientError::Answer { what: "a created branch without its description" };
+    let info = created.branch.ok_or(nothing).map_err(failed)?;
     let mut fields = fields(&info);
     fields.push(("operation", json!(operation_id.to_string())));
     session.print(|out| print_record(session.output, &fields, out))

@@ -150,6 +150,7 @@ fn summary_text(shown: usize, summary: &CheckSummary, branch: Option<&BranchName
             FileAge::Day => "within the last day",
             FileAge::Week => "within the last week",
             FileAge::Older => "earlier than a week ago",
+            FileAge::Newer => "at a time that this program does not know",
         };
         let what = match one.kind {
             UnnamedKind::Data => "data files",

@@ -92,9 +92,12 @@ async fn create(session: &Session, arguments: CreateArguments, schema: String) -
         mode: WriteMode::Commit,
     };
     let created = session.client.create_graph(create).await;
-    let created = created.map_err(|error| CliError::Schema { error, text, operation_id })?;
-    let info = created.graph.ok_or(ClientError::Answer { what: "a created graph without its description" })?;
-    let operation = json!(created.receipt.operation_id.to_string());
+    let created = created.and_then(|created| {
+        let nothing = ClientError::Answer { what: "a created graph without its description" };
+        created.graph.map(|info| (info, created.receipt)).ok_or(nothing)
+    });
+    let (info, receipt) = created.map_err(|error| CliError::Schema { error, text, operation_id })?;
+    let operation = json!(receipt.operation_id.to_string());
     let fields = fields(&info).into_iter().chain([("operation", operation)]);
     let fields: Vec<(&str, Value)> = fields.collect();
     session.print(|out| print_record(session.output, &fields, out))

@@ -259,6 +259,8 @@ fn print(load: &Load, receipt: &WriteReceipt) -> Result<(), CliError> {
             "valid; nothing was to be committed"
         }
         WriteOutcome::Unchanged => "nothing to change",
+        WriteOutcome::Done => "done",
+        WriteOutcome::Newer => "an outcome that only a newer program knows",
     };
     let fields = [
         ("outcome", json!(outcome)),

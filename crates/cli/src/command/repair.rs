@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use omnigraph_client::{
     Client, Confirmation, FoundTransaction, Repair, RepairReport, RepairState, TableDamage, TableToRepair,
 };
@@ -41,7 +42,7 @@ pub(crate) struct RepairArguments {
     #[arg(long = "table", value_name = "TYPE")]
     tables: Vec<String>,
     /// Do what was shown with this confirmation; without it nothing is done
-    #[arg(long, value_name = "TOKEN")]
+    #[arg(long, value_name = "TOKEN", value_parser = NonEmptyStringValueParser::new())]
     confirm: Option<String>,
     /// Idempotency key, to send a confirmed repair again whose answer was lost
     #[arg(long, value_name = "ULID", value_parser = parse_id::<OperationId>)]
@@ -76,7 +77,7 @@ struct Asked {
 /// A preview is done when it is shown; a repair is not done while something still blocks writes.
 fn repair_outcome(report: &RepairReport) -> Outcome {
     match report.state {
-        RepairState::Impossible => Outcome::NeedsPerson,
+        RepairState::Impossible | RepairState::Newer => Outcome::NeedsPerson,
         RepairState::Nothing | RepairState::Preview | RepairState::Done if report.types_left.is_empty() => {
             Outcome::Done
         }
@@ -90,6 +91,7 @@ fn state_name(state: RepairState) -> &'static str {
         RepairState::Preview => "not confirmed",
         RepairState::Done => "done",
         RepairState::Impossible => "impossible",
+        RepairState::Newer => "newer",
     }
 }
 
@@ -132,7 +134,9 @@ fn repair_text(asked: &Asked, report: &RepairReport) -> String {
     let branch = &asked.repair.branch;
     let (would, would_all) = match report.state {
         RepairState::Done => ("is", "are"),
-        RepairState::Nothing | RepairState::Preview | RepairState::Impossible => ("would be", "would be"),
+        RepairState::Nothing | RepairState::Preview | RepairState::Impossible | RepairState::Newer => {
+            ("would be", "would be")
+        }
     };
     let mut text = String::new();
     if let Some(found) = report.intent {
@@ -170,6 +174,9 @@ fn repair_text(asked: &Asked, report: &RepairReport) -> String {
             "nothing that is stored can repair this: `omnigraph check {}` says what to do for each table; other tables can be written",
             asked.graph
         ),
+        (RepairState::Newer, _) => {
+            writeln!(text, "the server answered with a state that only a newer program knows: upgrade this one")
+        }
         (RepairState::Preview, None) => writeln!(text, "nothing was done, and the server sent no confirmation"),
     };
     text
@@ -181,6 +188,7 @@ fn table_text(table: &TableToRepair, would: &str, text: &mut String) {
         let what = match damage {
             TableDamage::Missing => "is missing",
             TableDamage::Unreadable => "cannot be read",
+            TableDamage::Newer => "is damaged in a way that only a newer program knows",
             TableDamage::TooMany => "is one of more than a thousand after the pinned one",
         };
         let _ = writeln!(text, "{name}: version {version} {what}");

@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use omnigraph_catalog::format::v2;
-use omnigraph_catalog::{Reading, STORAGE_FORMAT, sha256_hex};
+use omnigraph_catalog::{Newer, Reading, STORAGE_FORMAT, sha256_hex};
 use omnigraph_types::{BranchId, CommitId, GraphVersion, TableId, TableVersion, TreeId, WriterName};
 use serde::{Deserialize, Serialize};
 
@@ -107,7 +107,7 @@ impl IntentBody {
     fn read(self, version: GraphVersion) -> Result<Intent, Unknown> {
         let publication = match self.publication.read() {
             Ok(Reading::Known(publication)) => publication,
-            Ok(Reading::Newer(newer)) => return Err(Unknown::Newer(NewerIntent { version, what: newer.what })),
+            Ok(Reading::Newer(newer)) => return Err(Unknown::Newer(NewerIntent { version, newer })),
             Err(_) => return Err(Unknown::Incoherent),
         };
         let member = |body: MemberBody| {
@@ -155,8 +155,8 @@ impl Intent {
         let unreadable = |format| NotAnIntent::Unreadable(Unreadable { version, content: sha256_hex(bytes), format });
         let Ok(Stamp { format }) = serde_json::from_slice(bytes) else { return Err(unreadable(None)) };
         if format > STORAGE_FORMAT {
-            let what = format!("an intent of storage format {format}");
-            return Err(NotAnIntent::Newer(NewerIntent { version, what }));
+            let newer = Newer { what: format!("an intent of storage format {format}"), format };
+            return Err(NotAnIntent::Newer(NewerIntent { version, newer }));
         }
         if format < STORAGE_FORMAT {
             return Err(unreadable(Some(format)));

@@ -5,6 +5,7 @@ mod change_sets;
 mod clocks;
 mod durable;
 mod faults;
+mod guards;
 mod held_up;
 mod newer;
 mod outcomes;

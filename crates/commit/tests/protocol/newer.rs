@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use omnigraph_catalog::STORAGE_FORMAT;
 use omnigraph_commit::{FailPoints, IntentCondition, OperationState, inspect};
 use omnigraph_storage::{ObjectPath, StoreCall, StoreHook};
 use omnigraph_testkit::{FaultHook, FaultPlan};
@@ -32,8 +33,8 @@ async fn of_a_newer_server(world: &World, known: &str, unknown: &str) -> (Object
 }
 
 #[track_caller]
-fn is_newer(failure: &Failure) {
-    assert!(matches!(failure.problem, Problem::StorageFormat { .. }), "{failure:?}");
+fn is_newer(failure: &Failure, found: u32) {
+    assert_eq!(failure.problem, Problem::StorageFormat { found, supported: STORAGE_FORMAT });
     assert_eq!(failure.effect, Effect::None);
     assert!(failure.message.contains("upgrade"), "{}", failure.message);
 }
@@ -41,22 +42,22 @@ fn is_newer(failure: &Failure) {
 #[tokio::test(flavor = "multi_thread")]
 async fn intent_of_a_newer_server_is_settled_by_nobody_and_reads_go_on() {
     let replaced = [
-        ("\"publication\":{\"kind\":\"commit\"", "\"publication\":{\"kind\":\"vacuum\""),
-        ("\"change\":\"pin\"", "\"change\":\"pin_of_pins\""),
-        ("{\"format\":2,", "{\"format\":3,"),
+        ("\"publication\":{\"kind\":\"commit\"", "\"publication\":{\"kind\":\"vacuum\"", STORAGE_FORMAT),
+        ("\"change\":\"pin\"", "\"change\":\"pin_of_pins\"", STORAGE_FORMAT),
+        ("{\"format\":2,", "{\"format\":3,", 3),
     ];
-    for (known, unknown) in replaced {
+    for (known, unknown, found) in replaced {
         let world = World::new().await;
         let process = world.process().await;
         process.append(fresh(), "before", &TABLES).await.unwrap();
         row(create(&process, fresh(), "dev").await);
         let (path, bytes) = of_a_newer_server(&world, known, unknown).await;
         for writer in [&process, &world.process().await] {
-            is_newer(&writer.append(fresh(), "mine", &TABLES).await.unwrap_err());
+            is_newer(&writer.append(fresh(), "mine", &TABLES).await.unwrap_err(), found);
             let main = writer.committer.catalog().main_chain();
             let deadline = Instant::now() + Duration::from_secs(2);
-            is_newer(&writer.committer.settle(&main, deadline).await.unwrap_err());
-            is_newer(&writer.committer.preview_repair(&main, &[]).await.unwrap_err());
+            is_newer(&writer.committer.settle(&main, deadline).await.unwrap_err(), found);
+            is_newer(&writer.committer.preview_repair(&main, &[]).await.unwrap_err(), found);
             let condition = inspect(writer.committer.catalog(), &main).await.unwrap();
             assert!(matches!(condition.intent, IntentCondition::Newer(_)), "{unknown}: {condition:?}");
             let state = writer.committer.operation(&BranchName::Main, fresh()).await.unwrap();

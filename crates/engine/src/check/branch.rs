@@ -104,7 +104,7 @@ impl About<'_> {
                 let message = format!(
                     "the intent of version {} ({}) is of a kind that only a newer server knows, so nothing can be written to \
                      the branch here",
-                    newer.version, newer.what
+                    newer.version, newer.newer.what
                 );
                 let next = "upgrade this server".to_owned();
                 Some(self.finding(CheckKind::UnreadableIntent, None, message, next))

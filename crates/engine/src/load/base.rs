@@ -5,6 +5,7 @@ use std::sync::Arc;
 use omnigraph_catalog::{CatalogError, Snapshot, TableRow};
 use omnigraph_types::{BranchName, LoadMode, LoadRequest, TableId};
 
+use crate::cause::Defect;
 use crate::error::{EngineError, Result};
 use crate::graph_context::GraphContext;
 use crate::schema::GraphSchema;
@@ -44,7 +45,7 @@ impl LoadBase {
 
     /// What the base pins for a table.
     pub(crate) fn table(&self, table: TableId) -> Result<&TableRow> {
-        self.snapshot.table(table).ok_or(EngineError::Defect("a type of the schema has no table"))
+        self.snapshot.table(table).ok_or(EngineError::from(Defect::TypeWithoutTable))
     }
 }
 

@@ -10,9 +10,11 @@ use omnigraph_lang::date::{DAY_MAX, DAY_MIN, MILLISECOND_MAX, MILLISECOND_MIN};
 use omnigraph_lang::schema::{PropertyType, Range};
 use omnigraph_types::ConstraintKind;
 
-use crate::error::{EngineError, Result, list, quote};
+use crate::cause::Defect;
+use crate::error::{EngineError, Result};
 use crate::load::findings::{Findings, RowNumbers, Rule};
 use crate::schema::{ColumnRange, TypePlan};
+use crate::words::{list, quote};
 
 /// Positions of items.
 type Places = std::ops::Range<usize>;
@@ -76,7 +78,7 @@ impl Checked<'_> {
             Column::Scalar(scalar) => self.scalars(findings, at, scalar),
             Column::List(lists) => self.list_items(findings, at, lists),
             Column::Vector(vectors) => self.vectors(findings, at, vectors),
-            Column::Blob(_) => return Err(EngineError::Defect("a table has a Blob column")),
+            Column::Blob(_) => return Err(EngineError::from(Defect::BlobColumn)),
         }
         Ok(())
     }
@@ -174,7 +176,7 @@ impl Checked<'_> {
             }
             ScalarColumn::F64(array) => self.in_range(findings, range, array, Range::contains_f64),
             ScalarColumn::String(_) | ScalarColumn::Bool(_) | ScalarColumn::Date(_) | ScalarColumn::DateTime(_) => {
-                return Err(EngineError::Defect("a range on a column that is not numeric"));
+                return Err(EngineError::from(Defect::RangeNotNumeric));
             }
         }
         Ok(())

@@ -8,7 +8,8 @@ use omnigraph_columns::cast::{Cast, CastFault, plan as plan_cast};
 use omnigraph_columns::mapping::{ID, describe};
 use omnigraph_types::ConstraintKind;
 
-use crate::error::{EngineError, Result, list, quote};
+use crate::cause::{DataFault, Defect};
+use crate::error::{EngineError, Result};
 use crate::load::findings::{Findings, RowNumbers, Rule};
 use crate::schema::TypePlan;
 
@@ -43,55 +44,48 @@ impl ColumnPlan {
     /// Matches by name. Refuses a column that the type does not have, a required one that is missing, and a type that cannot be cast.
     pub(crate) fn new(plan: &Arc<TypePlan>, incoming: &SchemaRef, absent_ids: AbsentIds) -> Result<Self> {
         let table = &plan.arrow;
-        let refuse = |column: &str, reason: String| EngineError::LoadInvalid {
-            type_name: Some(plan.name().to_owned()),
+        let type_name = || plan.name().to_owned();
+        let refuse = |column: &str, fault: DataFault| EngineError::LoadInvalid {
+            type_name: Some(type_name()),
             row: None,
             column: Some(column.to_owned()),
-            reason,
+            fault,
         };
         let expected = || {
             let columns =
                 table.fields().iter().map(|field| format!("{} {}", field.name(), describe(field.data_type())));
-            list(&columns.collect::<Vec<_>>())
+            columns.collect::<Vec<_>>()
         };
         for (at, field) in incoming.fields().iter().enumerate() {
             if table.index_of(field.name()).is_err() {
-                let reason = format!("{} has no column {}; it has: {}", plan.name(), quote(field.name()), expected());
-                return Err(refuse(field.name(), reason));
+                let column = field.name().clone();
+                let fault = DataFault::UnknownColumn { type_name: type_name(), column, expected: expected() };
+                return Err(refuse(field.name(), fault));
             }
             if incoming.fields()[..at].iter().any(|other| other.name() == field.name()) {
-                return Err(refuse(field.name(), format!("the column {} is there twice", quote(field.name()))));
+                return Err(refuse(field.name(), DataFault::RepeatedColumn { column: field.name().clone() }));
             }
         }
         let mut sources = Vec::with_capacity(table.fields().len());
         for (at, field) in table.fields().iter().enumerate() {
-            let source =
-                match incoming.index_of(field.name()) {
-                    Ok(index) => {
-                        let from = incoming.field(index).data_type();
-                        let cast = plan_cast(from, field.data_type()).ok_or_else(|| {
-                        let wanted = describe(field.data_type());
-                        let reason = format!(
-                            "column {} of {} is {wanted} ({}); no cast from {from} keeps every value: cast it first",
-                            quote(field.name()), plan.name(), field.data_type()
-                        );
-                        refuse(field.name(), reason)
+            let source = match incoming.index_of(field.name()) {
+                Ok(index) => {
+                    let from = incoming.field(index).data_type();
+                    let cast = plan_cast(from, field.data_type()).ok_or_else(|| {
+                        let wanted = format!("{} ({})", describe(field.data_type()), field.data_type());
+                        let (column, sent) = (field.name().clone(), from.to_string());
+                        refuse(field.name(), DataFault::NoCast { type_name: type_name(), column, wanted, sent })
                     })?;
-                        Source::Column { index, cast }
-                    }
-                    Err(_) if at == ID || field.is_nullable() => Source::Absent,
-                    Err(_) => {
-                        let sent = incoming.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
-                        let reason = format!(
-                            "{} needs the column {}; the stream has: {}; the type has: {}",
-                            plan.name(),
-                            quote(field.name()),
-                            list(&sent),
-                            expected()
-                        );
-                        return Err(refuse(field.name(), reason));
-                    }
-                };
+                    Source::Column { index, cast }
+                }
+                Err(_) if at == ID || field.is_nullable() => Source::Absent,
+                Err(_) => {
+                    let sent = incoming.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
+                    let (type_name, column) = (type_name(), field.name().clone());
+                    let fault = DataFault::MissingColumn { type_name, column, sent, expected: expected() };
+                    return Err(refuse(field.name(), fault));
+                }
+            };
             sources.push(source);
         }
         Ok(Self { plan: plan.clone(), incoming: incoming.clone(), sources, absent_ids })
@@ -121,10 +115,7 @@ impl ColumnPlan {
                 type_name: Some(self.plan.name().to_owned()),
                 row: Some(rows.of(0)),
                 column: None,
-                reason: format!(
-                    "a batch of {} has other columns than the stream declared: send one schema per stream",
-                    self.plan.name()
-                ),
+                fault: DataFault::OtherColumns { type_name: self.plan.name().to_owned() },
             });
         }
         let mut columns = Vec::with_capacity(self.sources.len());
@@ -143,15 +134,11 @@ impl ColumnPlan {
 
     fn refuse(&self, column: usize, fault: CastFault, rows: &RowNumbers) -> EngineError {
         let (type_name, name) = (self.plan.name(), self.plan.column_name(column));
-        let invalid = |row: Option<usize>, reason: String| {
-            let row = row.map(|row| rows.of(row));
-            let place = row.map_or(String::new(), |row| format!(" row {row}"));
-            EngineError::LoadInvalid {
-                type_name: Some(type_name.to_owned()),
-                row,
-                column: Some(name.to_owned()),
-                reason: format!("{type_name}{place}, column {}: {reason}", quote(name)),
-            }
+        let invalid = |row: Option<usize>, fault: String| {
+            let (row, type_name, column) = (row.map(|row| rows.of(row)), type_name.to_owned(), name.to_owned());
+            let (named, of) = (Some(type_name.clone()), Some(column.clone()));
+            let fault = DataFault::Value { type_name, row, column, fault };
+            EngineError::LoadInvalid { type_name: named, row, column: of, fault }
         };
         match fault {
             CastFault::Value { row, reason } => invalid(Some(row), reason),
@@ -164,7 +151,7 @@ impl ColumnPlan {
                 findings.add(&rule, || (None, Some(rows.of(row)), message));
                 match findings.into_result() {
                     Err(error) => error,
-                    Ok(()) => EngineError::Defect("a finding was lost"),
+                    Ok(()) => EngineError::from(Defect::FindingLost),
                 }
             }
         }

@@ -11,6 +11,7 @@ use omnigraph_types::{BranchName, GraphId, LoadMode};
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::cause::Defect;
 use crate::error::{EngineError, Result};
 
 /// Bytes collected before they are hashed, for values whose layout in memory is not the hashed form.
@@ -91,7 +92,7 @@ impl ColumnDigest {
                 self.add_items(&column.array().values().slice(used.start, used.len()))?;
             }
             Column::Vector(column) => self.add_items(column.array().values())?,
-            Column::Blob(_) => return Err(EngineError::Defect("a table has a Blob column")),
+            Column::Blob(_) => return Err(EngineError::from(Defect::BlobColumn)),
         }
         Ok(())
     }

@@ -9,7 +9,8 @@ use omnigraph_columns::mapping::ID;
 use omnigraph_types::Clock;
 use ulid::{ULID_LEN, Ulid};
 
-use crate::error::{EngineError, Result, quote};
+use crate::cause::DataFault;
+use crate::error::{EngineError, Result};
 use crate::load::columns::{AbsentIds, Mapped};
 use crate::load::findings::RowNumbers;
 use crate::schema::TypePlan;
@@ -76,18 +77,18 @@ fn must_equal(
         false => sent.value(*row) != computed.value(*row),
     };
     let Some(row) = (0..computed.len()).find(differs) else { return Ok(()) };
-    let found = if sent.is_null(row) { "null".to_owned() } else { quote(sent.value(row)) };
+    let found = sent.is_valid(row).then(|| sent.value(row).to_owned());
     Err(EngineError::LoadInvalid {
         type_name: Some(plan.name().to_owned()),
         row: Some(rows.of(row)),
         column: Some("id".to_owned()),
-        reason: format!(
-            "{} row {}: id {found} is not {}, the id that the key ({}) spells: send that, or leave the id out",
-            plan.name(),
-            rows.of(row),
-            quote(computed.value(row)),
-            plan.column_names(&plan.key).join(", ")
-        ),
+        fault: DataFault::OtherId {
+            type_name: plan.name().to_owned(),
+            row: rows.of(row),
+            found,
+            computed: computed.value(row).to_owned(),
+            key: plan.column_names(&plan.key),
+        },
     })
 }
 

@@ -13,6 +13,7 @@ use omnigraph_columns::views::text;
 use omnigraph_lang::schema::Cardinality;
 use omnigraph_types::{Clock, Limits, TableId};
 
+use crate::cause::Defect;
 use crate::error::{EngineError, Result};
 use crate::load::check::Checked;
 use crate::load::columns::{AbsentIds, ColumnPlan};
@@ -120,7 +121,7 @@ impl Intake {
 
     /// Takes a batch of a stream.
     pub(crate) fn take(&mut self, stream: usize, batch: &RecordBatch, rows: &RowNumbers) -> Result<TakenBatch> {
-        let stream = self.streams.get_mut(stream).ok_or(EngineError::Defect("a stream of another load"))?;
+        let stream = self.streams.get_mut(stream).ok_or(EngineError::from(Defect::StreamOfAnotherLoad))?;
         let plan = stream.columns.type_plan().clone();
         let mapped = stream.columns.map(batch, rows)?;
         let entities = entities(&plan, &mapped.columns, mapped.sent_ids());
@@ -135,7 +136,7 @@ impl Intake {
         columns[ID] = ids.array();
         let batch = RecordBatch::try_new(plan.arrow.clone(), columns)
             .map_err(|source| EngineError::Arrow { action: "assemble a batch", source })?;
-        let intake = self.types.get_mut(&plan.def.id).ok_or(EngineError::Defect("a stream without its type"))?;
+        let intake = self.types.get_mut(&plan.def.id).ok_or(EngineError::from(Defect::StreamWithoutType))?;
         intake.fingerprint(&batch, &ids, rows, (&self.hasher, &mut self.pool))?;
         self.pool.relieve()?;
         Ok(TakenBatch { table: plan.def.id, batch })

@@ -15,6 +15,7 @@ use omnigraph_lang::schema::{PropertyType, Scalar};
 use omnigraph_lang::value::Value;
 use omnigraph_types::{Limits, TableId};
 
+use crate::cause::{DataFault, Defect};
 use crate::error::{EngineError, Result};
 use crate::load::columns::AbsentIds;
 use crate::load::findings::RowNumbers;
@@ -109,7 +110,7 @@ impl NdjsonReader {
             type_name: None,
             row: Some(self.lines),
             column: None,
-            reason: format!("line {}: byte {} is no UTF-8: NDJSON is UTF-8 text", self.lines, error.valid_up_to() + 1),
+            fault: DataFault::NotUtf8 { line: self.lines, byte: error.valid_up_to() + 1 },
         })?;
         let text = if self.lines == 1 { strip_byte_order_mark(text) } else { text };
         if is_blank(text) {
@@ -154,8 +155,7 @@ impl TypeRows {
         let values = std::iter::once(id).chain(ends).chain(row.values);
         let mut columns = self.columns.iter_mut();
         for value in values {
-            let column =
-                columns.next().ok_or(EngineError::Defect("a line has more values than its type has columns"))?;
+            let column = columns.next().ok_or(EngineError::from(Defect::SurplusValues))?;
             column.push(value)?;
         }
         self.lines.push(line);

@@ -23,6 +23,7 @@ use tokio::time::Instant;
 use tracing::info;
 
 use crate::caller::Caller;
+use crate::cause::{Defect, LoadMisuse};
 use crate::describe;
 use crate::error::{EngineError, Result, is_graph_gone};
 use crate::execute::Target;
@@ -147,8 +148,7 @@ impl Load {
     /// Adds rows of one stream. Casts only where no value changes; waits for the disk.
     pub async fn write(&mut self, stream: &mut TypeStream, batch: RecordBatch) -> Result<(), Failure> {
         if stream.load != self.operation_id {
-            let reason = "the stream was opened by another load".to_owned();
-            return Err(EngineError::InvalidRequest { field: "stream", reason }.failure());
+            return Err(EngineError::from(LoadMisuse::StreamOfAnotherLoad).failure());
         }
         if batch.num_rows() == 0 {
             return Ok(());
@@ -322,7 +322,7 @@ impl Load {
         let taken = intake.finish();
         let mut types = BTreeMap::new();
         for (table, intake) in taken.types {
-            let files = files.remove(&table).ok_or(EngineError::Defect("rows were taken and not stored"))?;
+            let files = files.remove(&table).ok_or(EngineError::from(Defect::RowsNotStored))?;
             types.insert(table, StagedType { plan: intake.plan, rows: intake.rows, sets: intake.sets, files });
         }
         let validator = Validator::new(ValidatorParts {
@@ -374,7 +374,7 @@ impl Load {
         Ok(match outcome {
             Outcome::Committed(row) => committed(WriteOutcome::Committed, row),
             Outcome::Replayed(row) => committed(WriteOutcome::Replayed, row),
-            Outcome::Kept(_) => return Err(EngineError::Defect("a load was published without a commit")),
+            Outcome::Kept(_) => return Err(EngineError::from(Defect::LoadWithoutCommit)),
             Outcome::Unchanged(read) => without(WriteOutcome::Unchanged, read, Vec::new()),
             Outcome::Validated(read) => {
                 let counts = std::mem::take(&mut *counts.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
@@ -417,6 +417,5 @@ enum Place {
 }
 
 fn failed_before() -> EngineError {
-    let reason = "the load has failed or was interrupted before: begin a new one".to_owned();
-    EngineError::InvalidRequest { field: "load", reason }
+    LoadMisuse::Over.into()
 }

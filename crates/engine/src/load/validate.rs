@@ -18,8 +18,10 @@ use std::sync::Arc;
 
 use omnigraph_catalog::Snapshot;
 use omnigraph_storage::{StagedFiles, Table};
+use omnigraph_types::mutant;
 use omnigraph_types::{CommitId, Limits, LoadMode, TableId};
 
+use crate::cause::Defect;
 use crate::error::{EngineError, Result};
 use crate::load::fingerprint::Fingerprinter;
 use crate::load::intake::TypeSets;
@@ -143,7 +145,7 @@ impl Validator {
         let mut tables: Vec<TableId> = self.types.keys().copied().collect();
         for staged in self.types.values() {
             match staged.plan.ends {
-                Some(ends) => tables.extend([ends.from, ends.to]),
+                Some(ends) => tables.extend(mutant!(1, vec![ends.from, ends.to], Vec::new())),
                 None if self.mode == LoadMode::Overwrite => {
                     tables.extend(self.schema.schema.edges_of(staged.plan.def.id).map(|edge| edge.id));
                 }
@@ -196,11 +198,11 @@ impl Validator {
         let read = match check.reads() {
             None => None,
             Some(id) => {
-                let row = tables.base.table(id).ok_or(EngineError::Defect("a type of the schema has no table"))?;
+                let row = tables.base.table(id).ok_or(EngineError::from(Defect::TypeWithoutTable))?;
                 Some((id, row.content_commit))
             }
         };
-        let is_due = self.passed.get(&check) != Some(&read);
+        let is_due = mutant!(21, self.passed.get(&check) != Some(&read), !self.passed.contains_key(&check));
         Ok(is_due.then_some(Due { check, read }))
     }
 
@@ -226,7 +228,7 @@ impl Validator {
     }
 
     fn staged(&self, id: TableId) -> Result<&StagedType> {
-        self.types.get(&id).ok_or(EngineError::Defect("a type without rows is validated"))
+        self.types.get(&id).ok_or(EngineError::from(Defect::TypeWithoutRows))
     }
 
     /// Violations that one error lists.

@@ -11,6 +11,7 @@ use omnigraph_commit::{
 use omnigraph_storage::{ScanOrder, ScanRequest, Store, Table};
 use omnigraph_types::{CommitKind, Failure, LoadMode, ReadSetMember, TableId, TypeCounts};
 
+use crate::cause::Defect;
 use crate::error::{EngineError, Result};
 use crate::load::left_behind::Written;
 use crate::load::points::LOAD;
@@ -63,7 +64,7 @@ impl LoadWriter {
             let (change, rows) = self.stage(base, row, staged, pinned, attempt).await?;
             counts.push(TypeCounts {
                 type_name: row.type_name.clone(),
-                kind: row.kind,
+                kind: Some(row.kind),
                 inserted: rows.inserted,
                 updated: rows.updated,
                 deleted: rows.deleted,
@@ -131,7 +132,7 @@ fn moved(base: &Snapshot, member: ReadSetMember, expected: String, actual: Strin
 }
 
 fn row_of(base: &Snapshot, id: TableId) -> Result<&TableRow> {
-    base.table(id).ok_or(EngineError::Defect("a type of the schema has no table"))
+    base.table(id).ok_or(EngineError::from(Defect::TypeWithoutTable))
 }
 
 #[async_trait]

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use omnigraph_catalog::{CatalogError, NewGraph, NewTable};
+use omnigraph_catalog::{CatalogError, Made, NewGraph, NewTable};
 use omnigraph_lang::schema::{ParsedSchema, Schema, parse_schema};
 use omnigraph_types::{
     BranchName, CreateGraph, Diagnostic, GraphName, GraphReceipt, OperationId, OperationState, TypeKind, WriteMode,
+    WriteOutcome,
 };
 
 use crate::caller::Caller;
+use crate::cause::Defect;
 use crate::digest::request_digest;
 use crate::error::{EngineError, Result, is_graph_gone};
 use crate::execute::{Access, Execute, run};
@@ -50,10 +52,13 @@ impl Execute for CreateGraph {
         let failpoints = graphs.context().failpoints();
         let point = BEFORE_GRAPH_CREATED;
         failpoints.hit(&self.name, point).await.map_err(|injected| failed(point, injected))?;
-        publish(graphs, caller, new).await?;
+        let made = publish(graphs, caller, new).await?;
         let point = AFTER_GRAPH_CREATED;
         failpoints.hit(&self.name, point).await.map_err(|injected| failed(point, injected))?;
-        let receipt = receipt(graphs, caller, &self.name, operation_id).await?;
+        let mut receipt = receipt(graphs, caller, &self.name, operation_id).await?;
+        if made == Made::Before {
+            receipt.receipt.outcome = WriteOutcome::Replayed;
+        }
         Ok(GraphCreated { receipt, warnings: parsed.warnings })
     }
 }
@@ -77,7 +82,7 @@ fn new_graph(request: &CreateGraph, schema: &GraphSchema, operation_id: Operatio
 }
 
 /// Publishes the graph under its name. A name whose graph was deleted and that is not removed yet is removed first.
-async fn publish(graphs: &OpenGraphs, caller: &Caller, new: NewGraph) -> Result<()> {
+async fn publish(graphs: &OpenGraphs, caller: &Caller, new: NewGraph) -> Result<Made> {
     let names = graphs.context().names();
     match names.create(new.clone(), &caller.effect).await {
         Err(CatalogError::GraphExists(name)) => {
@@ -87,11 +92,11 @@ async fn publish(graphs: &OpenGraphs, caller: &Caller, new: NewGraph) -> Result<
                 Err(failure) => Err(failure),
             };
             match named {
-                Err(failure) if is_graph_gone(&failure) => Ok(names.create(new, &caller.effect).await.map(drop)?),
+                Err(failure) if is_graph_gone(&failure) => Ok(names.create(new, &caller.effect).await?.1),
                 Ok(_) | Err(_) => Err(CatalogError::GraphExists(name).into()),
             }
         }
-        created => Ok(created.map(drop)?),
+        created => Ok(created?.1),
     }
 }
 
@@ -105,6 +110,6 @@ async fn receipt(graphs: &OpenGraphs, caller: &Caller, name: &GraphName, id: Ope
         OperationState::Unknown
         | OperationState::InProgress
         | OperationState::RolledBack(_)
-        | OperationState::InDoubt(_) => Err(EngineError::Defect("a graph exists and its first commit cannot be read")),
+        | OperationState::InDoubt(_) => Err(EngineError::from(Defect::FirstCommitUnreadable)),
     }
 }

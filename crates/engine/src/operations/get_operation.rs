@@ -37,7 +37,7 @@ impl Execute for GetOperation {
                 let head = graph.newest(&self.branch).await?.head();
                 OperationState::Committed(Box::new(WriteReceipt {
                     operation_id: self.id,
-                    outcome: WriteOutcome::Unchanged,
+                    outcome: WriteOutcome::Done,
                     commit: None,
                     head,
                     counts: Vec::new(),

@@ -29,6 +29,6 @@ impl Execute for ListRecoveries {
         let newest = on.graph.newest(&self.branch).await?;
         let rows = newest.state().recoveries.iter().rev();
         let rows = rows.filter(|row| self.before.is_none_or(|before| row.version < before));
-        rows.take(self.most).map(|row| describe::recovery(&newest, row)).collect()
+        Ok(rows.take(self.most).map(|row| describe::recovery(&newest, row)).collect())
     }
 }

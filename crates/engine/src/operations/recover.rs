@@ -27,6 +27,6 @@ impl Execute for Recover {
         graph.settle(before.chain(), caller).await?;
         let after = graph.catalog().newest_of(before.chain()).await?;
         let rows = after.state().recoveries.iter().rev().filter(|row| row.version > before.version());
-        rows.map(|row| describe::recovery(&after, row)).collect()
+        Ok(rows.map(|row| describe::recovery(&after, row)).collect())
     }
 }

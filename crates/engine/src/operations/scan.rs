@@ -6,7 +6,7 @@ use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Schema as ArrowSchema, SchemaRef};
 use futures::StreamExt;
 use omnigraph_storage::ScanRequest;
-use omnigraph_types::Failure;
+use omnigraph_types::{Columns, Failure};
 
 use crate::caller::Caller;
 use crate::error::{EngineError, Result};
@@ -20,16 +20,7 @@ pub struct Scan {
     /// The type.
     pub type_name: String,
     /// Which columns.
-    pub columns: ScanColumns,
-}
-
-/// The columns that a scan returns.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ScanColumns {
-    /// All, in the order of the schema.
-    All,
-    /// These, in this order.
-    Named(Vec<String>),
+    pub columns: Columns,
 }
 
 impl Execute for Scan {
@@ -41,8 +32,8 @@ impl Execute for Scan {
     async fn execute(&self, on: &GraphSnapshot, _: &Caller) -> Result<BatchStream> {
         let plan = on.prepared.by_name(&self.type_name)?;
         let columns = match &self.columns {
-            ScanColumns::All => all_columns(plan),
-            ScanColumns::Named(columns) => columns.clone(),
+            Columns::All => all_columns(plan),
+            Columns::Named(columns) => columns.clone(),
         };
         let schema = schema_of(plan, &columns)?;
         let table = on.snapshot.open_table(plan.def.id).await?;

@@ -1,6 +1,11 @@
 //! Loads beside each other.
 
-use omnigraph_engine::GetGraph;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use omnigraph_engine::{GetGraph, Graph};
+use omnigraph_storage::{AfterVerdict, HookVerdict, StoreCall, StoreHook, StoreReply};
 use omnigraph_types::{ConstraintKind, Limits, LoadMode, OnConflict, Problem, ReadSetMember};
 
 use crate::support::{Root, SPEC, append, edge, graph, ids, kind_and_row, n, overwrite, p, request, rows, tester};
@@ -109,4 +114,46 @@ async fn loads_at_once_are_all_committed_and_one_key_only_once() {
     assert!(results.iter().all(|(own, _)| *own));
     assert_eq!(results.iter().filter(|(_, shared)| *shared).count(), 1);
     assert_eq!(ids(&graph, "P").await.len(), 7);
+}
+
+/// Before this process takes its first ticket, another one drops the node `b`.
+#[derive(Debug)]
+struct DropsEnd {
+    other: Graph,
+    met: AtomicBool,
+}
+
+#[async_trait]
+impl StoreHook for DropsEnd {
+    async fn before(&self, call: StoreCall, path: &str) -> HookVerdict {
+        let arms = call == StoreCall::PutIfAbsent && path.contains("__recovery/");
+        if arms && !self.met.swap(true, Ordering::SeqCst) {
+            overwrite(&self.other, &p("a")).await.unwrap();
+        }
+        HookVerdict::Proceed
+    }
+
+    async fn after(&self, _call: StoreCall, _path: &str, _reply: StoreReply) -> AfterVerdict {
+        AfterVerdict::Pass
+    }
+}
+
+#[tokio::test]
+async fn edge_meets_the_end_that_was_dropped_after_its_ends_were_checked() {
+    let (root, other) = graph(SPEC).await;
+    append(&other, &[p("a"), p("b")].concat()).await.unwrap();
+    let hook = Arc::new(DropsEnd { other: other.clone(), met: AtomicBool::new(false) });
+    let here = root.engine_with(vec![hook]).await.graph(&"g".parse().unwrap()).await.unwrap();
+    // I-5: what the load read is on the exact version that it is published onto.
+    assert_eq!(kind_and_row(append(&here, &edge("Knows", "a", "b", "e")).await), (ConstraintKind::OrphanEdge, Some(1)));
+    assert_eq!(rows(&other, "Knows").await.len(), 0);
+}
+
+#[tokio::test]
+async fn overwrite_refuses_an_edge_to_a_node_that_it_drops_itself() {
+    let (_root, graph) = graph(SPEC).await;
+    append(&graph, &[p("a"), p("b")].concat()).await.unwrap();
+    let loaded = overwrite(&graph, &[p("a"), edge("Knows", "a", "b", "e")].concat()).await;
+    assert_eq!(kind_and_row(loaded), (ConstraintKind::OrphanEdge, Some(2)));
+    assert_eq!((ids(&graph, "P").await.len(), rows(&graph, "Knows").await.len()), (2, 0));
 }

@@ -3,7 +3,8 @@
 use futures::FutureExt;
 use omnigraph_engine::{GetCommit, GetGraph, GetOperation, ListCommits, ListGraphs, PinCommit, SettleAll};
 use omnigraph_types::{
-    BranchName, CommitKind, CreateGraph, Effect, Limits, LoadMode, OperationState, Problem, ReadAt, Resource,
+    BranchName, CommitKind, CreateBranch, CreateGraph, Effect, Limits, LoadMode, OperationState, Problem, ReadAt,
+    Resource, WriteOutcome,
 };
 
 use crate::support::{Root, SPEC, append, commits, create, graph, ids, mint, n, p, request, tester};
@@ -45,7 +46,10 @@ async fn creation_is_answered_again_by_its_operation_and_warns_again() {
     let request = CreateGraph { operation_id: Some(mint()), ..create("g", "node X { y: I32 @colour(\"red\") }") };
     let first = root.engine.run(&tester(), request.clone()).await.unwrap();
     let second = root.engine.run(&tester(), request.clone()).await.unwrap();
-    assert_eq!((&first.receipt, first.warnings.len()), (&second.receipt, second.warnings.len()));
+    assert_eq!(first.receipt.receipt.outcome, WriteOutcome::Committed);
+    let mut replayed = first.receipt.clone();
+    replayed.receipt.outcome = WriteOutcome::Replayed;
+    assert_eq!((&replayed, first.warnings.len()), (&second.receipt, second.warnings.len()));
     let operation_id = first.receipt.receipt.operation_id;
     assert_eq!((first.warnings.len(), operation_id), (1, request.operation_id.unwrap()));
     let other = CreateGraph { schema_source: SPEC.to_owned(), ..request };
@@ -191,6 +195,12 @@ async fn commit_tells_what_it_did_and_old_commits_stay_readable() {
         matches!(&state.state, OperationState::Committed(receipt) if receipt.commit.as_ref() == Some(&first)),
         "{state:?}"
     );
+    let id = mint();
+    let branch = CreateBranch { operation_id: Some(id), ..CreateBranch::new("dev".parse().unwrap()) };
+    graph.run(&tester(), branch).await.unwrap();
+    let state = graph.run(&tester(), GetOperation { branch: BranchName::Main, id }).await.unwrap();
+    let OperationState::Committed(receipt) = state.state else { panic!("{state:?}") };
+    assert_eq!((receipt.outcome, receipt.commit), (WriteOutcome::Done, None));
     let unknown = graph.run(&tester(), GetOperation { branch: BranchName::Main, id: mint() }).await.unwrap();
     assert!(matches!(unknown.state, OperationState::Unknown), "{unknown:?}");
 }

@@ -83,6 +83,26 @@ async fn graph_made_anew_by_another_server_can_be_deleted() {
     assert!(outcome.is_ok(), "{outcome:?}");
 }
 
+/// A server that has a deleted graph open creates one of the same name: the answer is about the new one.
+#[tokio::test(flavor = "multi_thread")]
+async fn graph_is_created_where_the_one_that_another_server_deleted_is_open() {
+    let root = Root::new().await;
+    root.engine.run(&tester(), create("g", SPEC)).await.unwrap();
+    let stale = Root::open(&root.folder, Limits::default()).await;
+    let before = stale.graph(&"g".parse().unwrap()).await.unwrap().id();
+    let delete = DeleteGraph {
+        name: "g".parse().unwrap(),
+        confirm: "g".to_owned(),
+        operation_id: Some(mint()),
+        mode: WriteMode::Commit,
+    };
+    root.engine.run(&tester(), delete).await.unwrap();
+    let created = stale.run(&tester(), create("g", SPEC)).await.unwrap();
+    let named = stale.graph(&"g".parse().unwrap()).await.unwrap().id();
+    assert_eq!(created.receipt.graph.unwrap().name.as_str(), "g");
+    assert_ne!(named, before);
+}
+
 /// Fails every read of the names' entries after the first put of one.
 #[derive(Debug, Default)]
 struct NamedAndUnreadable {

@@ -3,9 +3,9 @@
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::Int64Type;
 use futures::TryStreamExt;
-use omnigraph_engine::{PinCommit, ScanColumns};
+use omnigraph_engine::PinCommit;
 use omnigraph_types::{
-    BranchName, ColumnType, Problem, QueryName, QueryRequest, ReadAt, Resource, ScalarType, TypeInfo, TypeKind,
+    BranchName, ColumnType, Columns, Problem, QueryName, QueryRequest, ReadAt, Resource, ScalarType, TypeInfo, TypeKind,
 };
 
 use crate::support::{SPEC, append, edge, graph, p, scan, tester};
@@ -30,13 +30,13 @@ async fn scan_returns_the_columns_asked_for_with_the_schema_told() {
     append(&graph, &p("a")).await.unwrap();
     let snapshot = graph.run(&tester(), PinCommit { at: ReadAt::Branch(BranchName::Main) }).await.unwrap();
     let all: Vec<RecordBatch> =
-        snapshot.run(&tester(), scan("P", ScanColumns::All)).await.unwrap().try_collect().await.unwrap();
+        snapshot.run(&tester(), scan("P", Columns::All)).await.unwrap().try_collect().await.unwrap();
     assert_eq!(all[0].schema(), snapshot.arrow_schema("P").unwrap());
     let some =
-        snapshot.run(&tester(), scan("P", ScanColumns::Named(vec!["age".to_owned(), "id".to_owned()]))).await.unwrap();
+        snapshot.run(&tester(), scan("P", Columns::Named(vec!["age".to_owned(), "id".to_owned()]))).await.unwrap();
     let some: Vec<RecordBatch> = some.try_collect().await.unwrap();
     assert_eq!((some[0].schema().field(0).name().as_str(), some[0].num_columns()), ("age", 2));
-    let Err(missing) = snapshot.run(&tester(), scan("P", ScanColumns::Named(vec!["agee".to_owned()]))).await else {
+    let Err(missing) = snapshot.run(&tester(), scan("P", Columns::Named(vec!["agee".to_owned()]))).await else {
         panic!("a column that is not there")
     };
     assert!(matches!(missing.problem, Problem::InvalidRequest { .. }) && missing.message.contains("age"));
@@ -49,7 +49,7 @@ async fn snapshot_does_not_see_what_is_loaded_later() {
     let snapshot = graph.run(&tester(), PinCommit { at: ReadAt::Branch(BranchName::Main) }).await.unwrap();
     append(&graph, &p("b")).await.unwrap();
     let rows: Vec<RecordBatch> =
-        snapshot.run(&tester(), scan("P", ScanColumns::All)).await.unwrap().try_collect().await.unwrap();
+        snapshot.run(&tester(), scan("P", Columns::All)).await.unwrap().try_collect().await.unwrap();
     assert_eq!(rows.iter().map(RecordBatch::num_rows).sum::<usize>(), 1);
     let time_ms = snapshot.commit().time_ms;
     let then = graph

@@ -6,13 +6,11 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Field, Schema};
 use arrow::util::display::array_value_to_string;
 use futures::TryStreamExt;
-use omnigraph_engine::{
-    Caller, Durability, Engine, EngineOptions, Graph, ListCommits, Load, NewRoot, PinCommit, Scan, ScanColumns,
-};
+use omnigraph_engine::{Caller, Durability, Engine, EngineOptions, Graph, ListCommits, Load, NewRoot, PinCommit, Scan};
 use omnigraph_storage::StoreHook;
 use omnigraph_types::{
-    BranchName, Clock, ConstraintKind, CreateGraph, Failure, Limits, LoadMode, LoadRequest, OperationId, Problem,
-    ReadAt, SystemClock, Violation, WriteMode, WriteOptions, WriteReceipt,
+    BranchName, Clock, Columns, ConstraintKind, CreateGraph, Failure, Limits, LoadMode, LoadRequest, OperationId,
+    Problem, ReadAt, SystemClock, Violation, WriteMode, WriteOptions, WriteReceipt,
 };
 use tempfile::TempDir;
 
@@ -94,7 +92,7 @@ pub(crate) fn tester() -> Caller {
 }
 
 /// A scan of a type.
-pub(crate) fn scan(type_name: &str, columns: ScanColumns) -> Scan {
+pub(crate) fn scan(type_name: &str, columns: Columns) -> Scan {
     Scan { type_name: type_name.to_owned(), columns }
 }
 
@@ -161,7 +159,7 @@ pub(crate) fn batch(columns: Vec<(&str, arrow::array::ArrayRef)>) -> RecordBatch
 pub(crate) async fn rows(graph: &Graph, type_name: &str) -> Vec<String> {
     let snapshot = graph.run(&tester(), PinCommit { at: ReadAt::Branch(BranchName::Main) }).await.unwrap();
     let batches: Vec<RecordBatch> =
-        snapshot.run(&tester(), scan(type_name, ScanColumns::All)).await.unwrap().try_collect().await.unwrap();
+        snapshot.run(&tester(), scan(type_name, Columns::All)).await.unwrap().try_collect().await.unwrap();
     let mut rows = Vec::new();
     for batch in &batches {
         for row in 0..batch.num_rows() {
@@ -184,7 +182,7 @@ pub(crate) async fn ids(graph: &Graph, type_name: &str) -> Vec<String> {
 /// The values of one column for one id.
 pub(crate) async fn value(graph: &Graph, type_name: &str, id: &str, column: &str) -> String {
     let snapshot = graph.run(&tester(), PinCommit { at: ReadAt::Branch(BranchName::Main) }).await.unwrap();
-    let columns = ScanColumns::Named(vec!["id".to_owned(), column.to_owned()]);
+    let columns = Columns::Named(vec!["id".to_owned(), column.to_owned()]);
     let batches: Vec<RecordBatch> =
         snapshot.run(&tester(), scan(type_name, columns)).await.unwrap().try_collect().await.unwrap();
     for batch in &batches {

@@ -48,7 +48,7 @@ impl Stored {
             digest: "1".repeat(64),
             actor: "test".to_owned(),
         };
-        let stored = Self { catalog: graphs.create(new, &RequestEffect::default()).await.unwrap(), folder };
+        let stored = Self { catalog: graphs.create(new, &RequestEffect::default()).await.unwrap().0, folder };
         for def in graph.schema.types() {
             for batch in graph.rows.get(&def.name).into_iter().flatten() {
                 stored.append(def.id, batch.clone()).await;

@@ -109,12 +109,12 @@ pub(super) fn type_kind_to_wire(kind: TypeKind) -> i32 {
     kind.into()
 }
 
-/// Decodes whether rows are nodes or edges.
-pub(super) fn type_kind_from_wire(field: &'static str, number: i32) -> Result<TypeKind, MalformedAnswer> {
+/// Decodes whether rows are nodes or edges; none for a kind that this program does not know.
+pub(super) fn type_kind_from_wire(number: i32) -> Option<TypeKind> {
     match v1::TypeKind::try_from(number) {
-        Ok(v1::TypeKind::Node) => Ok(TypeKind::Node),
-        Ok(v1::TypeKind::Edge) => Ok(TypeKind::Edge),
-        Ok(v1::TypeKind::Unspecified) | Err(_) => Err(MalformedAnswer { field }),
+        Ok(v1::TypeKind::Node) => Some(TypeKind::Node),
+        Ok(v1::TypeKind::Edge) => Some(TypeKind::Edge),
+        Ok(v1::TypeKind::Unspecified) | Err(_) => None,
     }
 }
 
@@ -149,7 +149,7 @@ impl AnswerCodec for v1::TypeCounts {
     fn to_wire(counts: TypeCounts) -> Self {
         Self {
             r#type: counts.type_name,
-            kind: type_kind_to_wire(counts.kind),
+            kind: counts.kind.map_or(v1::TypeKind::Unspecified.into(), type_kind_to_wire),
             inserted: counts.inserted,
             updated: counts.updated,
             deleted: counts.deleted,
@@ -159,7 +159,7 @@ impl AnswerCodec for v1::TypeCounts {
 
     fn from_wire(counts: Self) -> Result<TypeCounts, MalformedAnswer> {
         Ok(TypeCounts {
-            kind: type_kind_from_wire("TypeCounts.kind", counts.kind)?,
+            kind: type_kind_from_wire(counts.kind),
             type_name: counts.r#type,
             inserted: counts.inserted,
             updated: counts.updated,
@@ -213,17 +213,20 @@ fn outcome_to_wire(outcome: WriteOutcome) -> i32 {
         WriteOutcome::Replayed => v1::WriteOutcome::Replayed,
         WriteOutcome::Unchanged => v1::WriteOutcome::Unchanged,
         WriteOutcome::Validated => v1::WriteOutcome::Validated,
+        WriteOutcome::Done => v1::WriteOutcome::Done,
+        WriteOutcome::Newer => v1::WriteOutcome::Unspecified,
     };
     outcome.into()
 }
 
-fn outcome_from_wire(number: i32) -> Result<WriteOutcome, MalformedAnswer> {
+fn outcome_from_wire(number: i32) -> WriteOutcome {
     match v1::WriteOutcome::try_from(number) {
-        Ok(v1::WriteOutcome::Committed) => Ok(WriteOutcome::Committed),
-        Ok(v1::WriteOutcome::Replayed) => Ok(WriteOutcome::Replayed),
-        Ok(v1::WriteOutcome::Unchanged) => Ok(WriteOutcome::Unchanged),
-        Ok(v1::WriteOutcome::Validated) => Ok(WriteOutcome::Validated),
-        Ok(v1::WriteOutcome::Unspecified) | Err(_) => Err(MalformedAnswer { field: "WriteReceipt.outcome" }),
+        Ok(v1::WriteOutcome::Committed) => WriteOutcome::Committed,
+        Ok(v1::WriteOutcome::Replayed) => WriteOutcome::Replayed,
+        Ok(v1::WriteOutcome::Unchanged) => WriteOutcome::Unchanged,
+        Ok(v1::WriteOutcome::Validated) => WriteOutcome::Validated,
+        Ok(v1::WriteOutcome::Done) => WriteOutcome::Done,
+        Ok(v1::WriteOutcome::Unspecified) | Err(_) => WriteOutcome::Newer,
     }
 }
 
@@ -238,15 +241,16 @@ pub(super) fn receipt_to_wire(receipt: WriteReceipt) -> v1::WriteReceipt {
     }
 }
 
-/// Decodes a receipt that was sent beside its `rows_read`; 0 for what is not a load.
+/// Decodes a receipt that was sent in this field, beside its `rows_read`; 0 for what is not a load.
 pub(super) fn receipt_from_wire(
+    field: &'static str,
     receipt: Option<v1::WriteReceipt>,
     rows_read: u64,
 ) -> Result<WriteReceipt, MalformedAnswer> {
-    let receipt = present("receipt", receipt)?;
+    let receipt = present(field, receipt)?;
     Ok(WriteReceipt {
         operation_id: parsed("WriteReceipt.operation_id", &receipt.operation_id)?,
-        outcome: outcome_from_wire(receipt.outcome)?,
+        outcome: outcome_from_wire(receipt.outcome),
         commit: receipt.commit.map(|commit| decoded("WriteReceipt.commit", Some(commit))).transpose()?,
         head: parsed("WriteReceipt.head", &receipt.head)?,
         counts: all(receipt.counts)?,

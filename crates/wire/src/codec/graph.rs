@@ -69,7 +69,7 @@ impl AnswerCodec for v1::CreateGraphResponse {
     fn from_wire(response: Self) -> Result<GraphReceipt, MalformedAnswer> {
         Ok(GraphReceipt {
             graph: response.graph.map(v1::Graph::from_wire).transpose()?,
-            receipt: receipt_from_wire(response.receipt, 0)?,
+            receipt: receipt_from_wire("CreateGraphResponse.receipt", response.receipt, 0)?,
         })
     }
 }

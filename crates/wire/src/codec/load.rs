@@ -50,7 +50,7 @@ impl AnswerCodec for v1::LoadRowsResponse {
     }
 
     fn from_wire(response: Self) -> Result<LoadedRows, MalformedAnswer> {
-        let receipt = receipt_from_wire(response.receipt, response.rows_read)?;
+        let receipt = receipt_from_wire("LoadRowsResponse.receipt", response.receipt, response.rows_read)?;
         Ok(LoadedRows { receipt, bytes_read: response.bytes_read })
     }
 }
@@ -121,7 +121,8 @@ impl AnswerCodec for v1::LoadResult {
         match answer.result {
             Some(Part::Capture(capture)) => decoded("LoadCapture.commit", capture.commit).map(TypeLoadAnswer::Capture),
             Some(Part::Receipt(receipt)) => {
-                receipt_from_wire(receipt.receipt, receipt.rows_read).map(TypeLoadAnswer::Receipt)
+                receipt_from_wire("LoadReceipt.receipt", receipt.receipt, receipt.rows_read)
+                    .map(TypeLoadAnswer::Receipt)
             }
             Some(Part::Part(_)) | None => Err(MalformedAnswer { field: "LoadResult.result" }),
         }

@@ -63,17 +63,18 @@ fn state_to_wire(state: RepairState) -> i32 {
         RepairState::Preview => v1::RepairState::Preview,
         RepairState::Done => v1::RepairState::Done,
         RepairState::Impossible => v1::RepairState::Impossible,
+        RepairState::Newer => v1::RepairState::Unspecified,
     };
     state.into()
 }
 
-fn state_from_wire(number: i32) -> Result<RepairState, MalformedAnswer> {
+fn state_from_wire(number: i32) -> RepairState {
     match v1::RepairState::try_from(number) {
-        Ok(v1::RepairState::Nothing) => Ok(RepairState::Nothing),
-        Ok(v1::RepairState::Preview) => Ok(RepairState::Preview),
-        Ok(v1::RepairState::Done) => Ok(RepairState::Done),
-        Ok(v1::RepairState::Impossible) => Ok(RepairState::Impossible),
-        Ok(v1::RepairState::Unspecified) | Err(_) => Err(MalformedAnswer { field: "RepairResult.state" }),
+        Ok(v1::RepairState::Nothing) => RepairState::Nothing,
+        Ok(v1::RepairState::Preview) => RepairState::Preview,
+        Ok(v1::RepairState::Done) => RepairState::Done,
+        Ok(v1::RepairState::Impossible) => RepairState::Impossible,
+        Ok(v1::RepairState::Unspecified) | Err(_) => RepairState::Newer,
     }
 }
 
@@ -108,9 +109,7 @@ impl AnswerCodec for v1::FoundTransaction {
             Ok(v1::TransactionKind::Update) => TransactionKind::Update,
             Ok(v1::TransactionKind::Restore) => TransactionKind::Restore(TableVersion(found.restored_version)),
             Ok(v1::TransactionKind::Other) => TransactionKind::Other(found.other_kind),
-            Ok(v1::TransactionKind::Unspecified) | Err(_) => {
-                return Err(MalformedAnswer { field: "FoundTransaction.kind" });
-            }
+            Ok(v1::TransactionKind::Unspecified) | Err(_) => TransactionKind::Other(String::new()),
         };
         Ok(FoundTransaction {
             version: TableVersion(found.version),
@@ -131,6 +130,7 @@ impl AnswerCodec for v1::TableToRepair {
             Some((version, TableDamage::Missing)) => (version.0, v1::TableDamage::Missing),
             Some((version, TableDamage::Unreadable)) => (version.0, v1::TableDamage::Unreadable),
             Some((version, TableDamage::TooMany)) => (version.0, v1::TableDamage::TooMany),
+            Some((version, TableDamage::Newer)) => (version.0, v1::TableDamage::Unspecified),
         };
         Self {
             r#type: table.type_name,
@@ -144,11 +144,11 @@ impl AnswerCodec for v1::TableToRepair {
 
     fn from_wire(table: Self) -> Result<TableToRepair, MalformedAnswer> {
         let damage = match v1::TableDamage::try_from(table.damage) {
-            Ok(v1::TableDamage::Unspecified) => None,
+            Ok(v1::TableDamage::Unspecified) if table.damaged_version == 0 => None,
             Ok(v1::TableDamage::Missing) => Some(TableDamage::Missing),
             Ok(v1::TableDamage::Unreadable) => Some(TableDamage::Unreadable),
             Ok(v1::TableDamage::TooMany) => Some(TableDamage::TooMany),
-            Err(_) => return Err(MalformedAnswer { field: "TableToRepair.damage" }),
+            Ok(v1::TableDamage::Unspecified) | Err(_) => Some(TableDamage::Newer),
         };
         Ok(TableToRepair {
             damage: damage.map(|damage| (TableVersion(table.damaged_version), damage)),
@@ -191,7 +191,7 @@ impl AnswerCodec for v1::RepairResult {
     fn from_wire(result: Self) -> Result<RepairReport, MalformedAnswer> {
         Ok(RepairReport {
             operation_id: parsed("RepairResult.operation_id", &result.operation_id)?,
-            state: state_from_wire(result.state)?,
+            state: state_from_wire(result.state),
             intent: result.intent.map(v1::UnreadableIntent::from_wire).transpose()?,
             tables: all(result.tables)?,
             tables_fenced: result.tables_fenced,
@@ -274,8 +274,10 @@ fn check_kind_to_wire(kind: CheckKind) -> i32 {
     kind.into()
 }
 
+/// The kind of a finding. A kind that this program judges otherwise than the server is that of a newer one: the server's severity counts.
 fn check_kind_from_wire(number: i32, severity: i32) -> CheckKind {
-    match v1::CheckKind::try_from(number) {
+    let severity = severity_from_wire(severity);
+    let kind = match v1::CheckKind::try_from(number) {
         Ok(v1::CheckKind::PendingWrite) => CheckKind::PendingWrite,
         Ok(v1::CheckKind::UnsettledTable) => CheckKind::UnsettledTable,
         Ok(v1::CheckKind::TableAhead) => CheckKind::TableAhead,
@@ -286,8 +288,9 @@ fn check_kind_from_wire(number: i32, severity: i32) -> CheckKind {
         Ok(v1::CheckKind::UnreadableVersion) => CheckKind::UnreadableVersion,
         Ok(v1::CheckKind::UnreadableContract) => CheckKind::UnreadableContract,
         Ok(v1::CheckKind::MissingFiles) => CheckKind::MissingFiles,
-        Ok(v1::CheckKind::Unspecified) | Err(_) => CheckKind::Newer(severity_from_wire(severity)),
-    }
+        Ok(v1::CheckKind::Unspecified) | Err(_) => CheckKind::Newer(severity),
+    };
+    if kind.severity() == severity { kind } else { CheckKind::Newer(severity) }
 }
 
 impl AnswerCodec for v1::CheckFinding {
@@ -332,6 +335,7 @@ impl AnswerCodec for v1::UnnamedFiles {
             FileAge::Day => v1::FileAge::Day,
             FileAge::Week => v1::FileAge::Week,
             FileAge::Older => v1::FileAge::Older,
+            FileAge::Newer => v1::FileAge::Unspecified,
         };
         Self { kind: kind.into(), age: age.into(), files: files.files, bytes: files.bytes }
     }
@@ -350,7 +354,7 @@ impl AnswerCodec for v1::UnnamedFiles {
             Ok(v1::FileAge::Day) => FileAge::Day,
             Ok(v1::FileAge::Week) => FileAge::Week,
             Ok(v1::FileAge::Older) => FileAge::Older,
-            Ok(v1::FileAge::Unspecified) | Err(_) => return Err(MalformedAnswer { field: "UnnamedFiles.age" }),
+            Ok(v1::FileAge::Unspecified) | Err(_) => FileAge::Newer,
         };
         Ok(UnnamedFiles { kind, age, files: files.files, bytes: files.bytes })
     }

@@ -2,7 +2,7 @@
 
 use omnigraph_types::{
     BranchName, Failure, GraphName, GraphVersion, Operation, OperationId, OperationState, Page, PageRequest,
-    RecoveredTable, Recovery, RecoveryOutcome, TableVersion,
+    RecoveredTable, Recovery, RecoveryOutcome, TableVersion, WriterName,
 };
 
 use super::common::{receipt_from_wire, receipt_to_wire};
@@ -47,7 +47,7 @@ impl AnswerCodec for v1::Operation {
             Ok(v1::OperationState::Unknown) => OperationState::Unknown,
             Ok(v1::OperationState::InProgress) => OperationState::InProgress,
             Ok(v1::OperationState::Committed) => {
-                OperationState::Committed(Box::new(receipt_from_wire(operation.receipt, 0)?))
+                OperationState::Committed(Box::new(receipt_from_wire("Operation.receipt", operation.receipt, 0)?))
             }
             Ok(v1::OperationState::RolledBack) => OperationState::RolledBack(failure(operation.error)?),
             Ok(v1::OperationState::InDoubt) => OperationState::InDoubt(failure(operation.error)?),
@@ -143,7 +143,7 @@ impl AnswerCodec for v1::Recovery {
         Ok(Recovery {
             operation_id: parsed("Recovery.operation_id", &recovery.operation_id)?,
             branch: parsed("Recovery.branch", &recovery.branch)?,
-            writer: parsed("Recovery.writer", &recovery.writer)?,
+            writer: recovery.writer.parse().unwrap_or(WriterName::UNKNOWN),
             actor: recovery.actor,
             outcome: outcome_from_wire(recovery.outcome),
             tables: all(recovery.tables)?,

@@ -67,7 +67,7 @@ impl AnswerCodec for v1::TypeSummary {
     }
 
     fn from_wire(summary: Self) -> Result<TypeSummary, MalformedAnswer> {
-        let shape = match type_kind_from_wire("TypeSummary.kind", summary.kind)? {
+        let shape = match present("TypeSummary.kind", type_kind_from_wire(summary.kind))? {
             TypeKind::Node => TypeShape::Node,
             TypeKind::Edge => TypeShape::Edge {
                 from_type: summary.from_type,

@@ -340,6 +340,8 @@ pub enum WriteOutcome {
     Unchanged = 3,
     /// It was valid, and the request was `validate_only`.
     Validated = 4,
+    /// It is done, and makes no commit: a branch was created or deleted, or tables were repaired.
+    Done = 5,
 }
 impl WriteOutcome {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -353,6 +355,7 @@ impl WriteOutcome {
             Self::Replayed => "WRITE_OUTCOME_REPLAYED",
             Self::Unchanged => "WRITE_OUTCOME_UNCHANGED",
             Self::Validated => "WRITE_OUTCOME_VALIDATED",
+            Self::Done => "WRITE_OUTCOME_DONE",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -363,6 +366,7 @@ impl WriteOutcome {
             "WRITE_OUTCOME_REPLAYED" => Some(Self::Replayed),
             "WRITE_OUTCOME_UNCHANGED" => Some(Self::Unchanged),
             "WRITE_OUTCOME_VALIDATED" => Some(Self::Validated),
+            "WRITE_OUTCOME_DONE" => Some(Self::Done),
             _ => None,
         }
     }

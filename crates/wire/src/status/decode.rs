@@ -5,8 +5,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use omnigraph_types::{
-    BranchName, ConstraintKind, Diagnostic, Effect, Failure, MergeConflict, OperationId, Problem, Resource, Span,
-    Violation,
+    BranchName, ConstraintKind, Diagnostic, Effect, Failure, MergeConflict, OperationId, Problem, ReadSetMember,
+    Resource, Span, UnknownMember, Violation, WriterName,
 };
 use prost::{Message, Name};
 use tonic::{Code, ConnectError, TimeoutExpired};
@@ -203,7 +203,7 @@ fn exists(details: &Details<'_>, info: &rpc::ErrorInfo) -> Option<Problem> {
 
 fn read_set(detail: v1::ReadSetConflict) -> Option<Problem> {
     let branch = BranchName::from_str(&detail.branch).ok()?;
-    let member = detail.member.parse().ok()?;
+    let member = detail.member.parse().unwrap_or_else(|UnknownMember(member)| ReadSetMember::Newer(member));
     Some(Problem::ReadSetChanged { branch, member, expected: detail.expected, actual: detail.actual })
 }
 
@@ -212,7 +212,8 @@ fn recovery_required(open: v1::RecoveryRequired) -> Option<Problem> {
     Some(Problem::RecoveryRequired {
         operation_id: id::<OperationId>(&open.operation_id)?,
         branch: BranchName::from_str(&open.branch).ok()?,
-        writer: open.writer.parse().ok()?,
+        // The rest is what a caller acts on.
+        writer: open.writer.parse().unwrap_or(WriterName::UNKNOWN),
         phase,
         reason: open.reason,
     })

@@ -9,13 +9,14 @@ use omnigraph_types::{
     Phase, Problem, ReadSetMember, Resource, Retry, Span, Violation, WriterName,
 };
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
-use prost::Message;
+use prost::{Message, Name};
 use tonic::{Code, ConnectError, Status, TimeoutExpired};
 use ulid::Ulid;
 
 use super::trailers::{REASON_TRAILER, TRAILERS_BYTES_MAX};
 use super::{from_rpc_status, from_status, to_rpc_status, to_status};
 use crate::google::rpc;
+use crate::v1;
 
 /// Reasons of the contract, `UNSPECIFIED` apart, that the sample below must reach.
 const REASONS: usize = 37;
@@ -164,6 +165,37 @@ fn status_has_the_code_the_trailers_and_the_order_of_the_contract() {
     let encoded = to_rpc_status(&Failure::new(problem, "open"));
     let types: Vec<_> = encoded.details.iter().map(|detail| detail.type_url.rsplit('/').next().unwrap()).collect();
     assert_eq!(types, ["google.rpc.ErrorInfo", "omnigraph.v1.RecoveryRequired", "google.rpc.RetryInfo"]);
+}
+
+/// A status whose one detail, besides the reason, is changed by `change`.
+fn with_detail<M: Message + Name + Default>(problem: Problem, change: impl Fn(&mut M)) -> Problem {
+    let mut encoded = to_rpc_status(&Failure::new(problem, "open"));
+    let detail = encoded.details.iter_mut().find(|detail| detail.type_url.ends_with(&M::full_name())).unwrap();
+    let mut message = M::decode(&*detail.value).unwrap();
+    change(&mut message);
+    detail.value = message.encode_to_vec();
+    from_rpc_status(&encoded).problem
+}
+
+#[test]
+fn word_of_a_newer_program_leaves_the_rest_of_a_detail() {
+    let open = |writer: WriterName| Problem::RecoveryRequired {
+        operation_id: OperationId(Ulid::from(1)),
+        branch: BranchName::Main,
+        writer,
+        phase: Phase::Apply,
+        reason: "store down".to_owned(),
+    };
+    let renamed = |detail: &mut v1::RecoveryRequired| detail.writer = "Load 2".to_owned();
+    assert_eq!(with_detail(open(WriterName::known("load")), renamed), open(WriterName::UNKNOWN));
+    let changed = |member: ReadSetMember| Problem::ReadSetChanged {
+        branch: BranchName::Main,
+        member,
+        expected: "a".to_owned(),
+        actual: "b".to_owned(),
+    };
+    let indexed = |detail: &mut v1::ReadSetConflict| detail.member = "index:P".to_owned();
+    assert_eq!(with_detail(changed(ReadSetMember::Head), indexed), changed(ReadSetMember::Newer("index:P".to_owned())));
 }
 
 #[test]

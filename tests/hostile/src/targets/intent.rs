@@ -39,7 +39,7 @@ impl Target for Intents {
         let intent = match Intent::from_bytes(input, sample::main_branch(), next) {
             Ok(intent) => intent,
             Err(NotAnIntent::Newer(newer)) if newer.version == next => {
-                return Ok(format!("of a newer server: {}", newer.what));
+                return Ok(format!("of a newer server: {}", newer.newer.what));
             }
             Err(NotAnIntent::Unreadable(found)) if found.version == next => {
                 return Ok(format!("unreadable, of another format: {}", found.format.is_some()));

@@ -56,7 +56,7 @@ pub(crate) fn decode_name_entry(bytes: &[u8]) -> Result<Reading<NameEntry>, serd
             NameEntry::Deleted(NameDeleted { graph_id, operation_id, digest, actor, deleted_ms })
         }
         NameBody::Newer => {
-            return Ok(Reading::Newer(Newer { what: "the entry of a graph's name".to_owned() }));
+            return Ok(Reading::Newer(Newer::of_this_format("the entry of a graph's name")));
         }
     };
     Ok(Reading::Known(entry))

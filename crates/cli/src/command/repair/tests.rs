@@ -1,3 +1,5 @@
+use clap::Parser;
+use clap::error::ErrorKind;
 use omnigraph_client::{TransactionKind, UnreadableIntent};
 use omnigraph_types::{GraphVersion, TableVersion};
 
@@ -79,4 +81,17 @@ fn table_whose_version_is_missing_is_told_with_the_way_out() {
     let text = repair_text(&asked, &report);
     assert!(text.starts_with("Airport: version 6 is missing\n"), "{text}");
     assert!(text.contains("omnigraph check airline"), "{text}");
+}
+
+#[derive(Debug, Parser)]
+struct Line {
+    #[command(flatten)]
+    repair: RepairArguments,
+}
+
+#[test]
+fn empty_confirmation_is_refused() {
+    let refused = Line::try_parse_from(["repair", "g", "--confirm", ""]).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidValue);
+    assert_eq!(Line::try_parse_from(["repair", "g", "--confirm", "a"]).unwrap().repair.confirm.as_deref(), Some("a"));
 }

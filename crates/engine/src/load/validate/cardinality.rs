@@ -9,13 +9,14 @@ use omnigraph_lang::schema::Cardinality;
 use omnigraph_storage::Table;
 use omnigraph_types::{ConstraintKind, LoadMode, TableId};
 
-use crate::error::{EngineError, Result, quote};
+use crate::error::{EngineError, Result};
 use crate::load::findings::{Findings, Rule};
 use crate::load::spill::{Record, SetId, SliceReader};
 use crate::load::validate::committed::{BitFilter, Sought, visit};
 use crate::load::validate::keys::with_capacity;
 use crate::load::validate::naming::Lowest;
 use crate::load::validate::{LOOKUP_ROWS_MAX, Tables, Validator};
+use crate::words::quote;
 
 /// Tag of a source that no added edge leaves.
 const NO_ROW: u64 = u64::MAX;

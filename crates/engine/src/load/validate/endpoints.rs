@@ -5,9 +5,11 @@ use std::io;
 
 use omnigraph_columns::mapping::{DST, SRC};
 use omnigraph_columns::views::text_at;
+use omnigraph_types::mutant;
 use omnigraph_types::{ConstraintKind, TableId};
 
-use crate::error::{EngineError, Result, quote};
+use crate::cause::Defect;
+use crate::error::{EngineError, Result};
 use crate::load::findings::{Findings, Rule};
 use crate::load::fingerprint::RecentlySeen;
 use crate::load::spill::{Record, SetId, SliceReader, SpillPool};
@@ -16,6 +18,7 @@ use crate::load::validate::keys::with_capacity;
 use crate::load::validate::naming::Lowest;
 use crate::load::validate::{LOOKUP_ROWS_MAX, Tables, Validator};
 use crate::schema::TypePlan;
+use crate::words::quote;
 
 /// One side of one edge type: ids that must be nodes of one type.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +67,7 @@ impl Validator {
         if open.is_empty() {
             return Ok(());
         }
-        if !self.is_replaced(node) && tables.row_count(node) > 0 {
+        if mutant!(9, !self.is_replaced(node), true) && tables.row_count(node) > 0 {
             let committed = self.find_nodes(node, &open, tables).await?;
             for demand in &mut open {
                 let set = demand.set;
@@ -150,7 +153,7 @@ impl Validator {
     /// Edges of a type that stays, some ends of which are of a type that is replaced.
     pub(super) async fn kept_edges(&mut self, edge: TableId, tables: &mut Tables<'_>) -> Result<()> {
         let plan = self.schema.by_id(edge)?.clone();
-        let Some(ends) = plan.ends else { return Err(EngineError::Defect("a node type is checked as an edge type")) };
+        let Some(ends) = plan.ends else { return Err(EngineError::from(Defect::NodeCheckedAsEdge)) };
         if tables.row_count(edge) == 0 {
             return Ok(());
         }

@@ -10,12 +10,14 @@ use omnigraph_columns::views::text_at;
 use omnigraph_storage::Table;
 use omnigraph_types::{ConstraintKind, LoadMode, TableId};
 
-use crate::error::{EngineError, Result, quote};
+use crate::cause::Defect;
+use crate::error::{EngineError, Result};
 use crate::load::findings::{Findings, Rule};
 use crate::load::spill::{Record, SetId, SliceReader, SpillPool};
 use crate::load::validate::committed::{BitFilter, Sought, visit};
 use crate::load::validate::naming::Lowest;
 use crate::load::validate::{LOOKUP_ROWS_MAX, Tables, Validator};
+use crate::words::quote;
 
 /// Hashes a fingerprint to its low bits, as a fingerprint is a hash already.
 #[derive(Debug, Default)]
@@ -112,7 +114,7 @@ impl Validator {
     /// The error of findings of which the first are described and `total` were counted.
     pub(super) fn finish_findings(&self, mut findings: Findings, total: u64) -> EngineError {
         findings.set_total(total);
-        findings.into_result().err().unwrap_or(EngineError::Defect("a violation was lost"))
+        findings.into_result().err().unwrap_or(EngineError::from(Defect::ViolationLost))
     }
 
     /// Ids that are committed: a conflict in mode append, counted in mode merge, ignored in mode overwrite.

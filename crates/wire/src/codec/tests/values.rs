@@ -100,7 +100,7 @@ fn write_options() -> impl Strategy<Value = WriteOptions> {
 }
 
 fn type_counts() -> impl Strategy<Value = TypeCounts> {
-    (text(), select(TypeKind::ALL), any::<[u64; 4]>()).prop_map(
+    (text(), option::of(select(TypeKind::ALL)), any::<[u64; 4]>()).prop_map(
         |(type_name, kind, [inserted, updated, deleted, row_count])| TypeCounts {
             type_name,
             kind,
@@ -360,7 +360,7 @@ fn table_to_repair() -> impl Strategy<Value = TableToRepair> {
             operation_id,
         },
     );
-    let damage = option::of((table_version(), select(TableDamage::ALL)));
+    let damage = option::of(((1..=u64::MAX).prop_map(TableVersion), select(TableDamage::ALL)));
     (text(), table_version(), vec(found, 0..3), any::<u64>(), damage).prop_map(
         |(type_name, pinned, transactions, transactions_total, damage)| TableToRepair {
             type_name,
