@@ -134,7 +134,7 @@ fn describe(fragment: u64, level: u32, commits: &[CommitRow], publications: &[Pu
         version_min: versions.clone().min()?,
         version_max: versions.max()?,
         operation_min: mutant!(6, ids.clone().min(), ids.clone().next())?,
-        operation_max: mutant!(7, ids.max(), ids.last())?,
+        operation_max: mutant!(7, ids.max(), ids.min())?,
         commits: commit_ids.clone().min().zip(commit_ids.max()),
     })
 }

@@ -21,6 +21,7 @@ mod repair;
 mod schema;
 mod serve;
 mod server;
+mod server_queries;
 mod session;
 mod values;
 
@@ -99,8 +100,9 @@ pub(crate) enum Command {
     /// Show what blocks writes and needs a person; with --confirm, repair it
     #[command(after_help = repair::EXAMPLES)]
     Repair(repair::RepairArguments),
-    /// Show what the server is: version, limits, features
-    Server,
+    /// Show what the server is: version, limits, features; list and cancel its queries
+    #[command(after_help = server::EXAMPLES)]
+    Server(server::ServerArguments),
     /// Print the script that completes commands in a shell
     #[command(after_help = completions::EXAMPLES)]
     Completions(completions::CompletionsArguments),
@@ -135,7 +137,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, CliError> {
         Command::Serve(arguments) => serve::run(*arguments).await,
         Command::Completions(arguments) => completions::run(&arguments, Arguments::command()),
         Command::Man(arguments) => man::run(&arguments, Arguments::command()),
-        Command::Server => server::run(&Session::open(&global).await?).await,
+        Command::Server(arguments) => server::run(&Session::open(&global).await?, arguments).await,
         Command::Graph(command) => graph::run(&global, command).await,
         Command::Schema(command) => schema::run(&Session::open(&global).await?, command).await,
         Command::Branch(command) => branch::run(&Session::open(&global).await?, command).await,

@@ -274,6 +274,7 @@ fn details(problem: &Problem) -> Vec<(&'static str, String)> {
         Problem::QueryInvalid { .. }
         | Problem::SchemaInvalid { .. }
         | Problem::ParamInvalid { .. }
+        | Problem::EvaluationFailed { .. }
         | Problem::NotFound { .. }
         | Problem::AlreadyExists { .. }
         | Problem::OperationRolledBack { .. }

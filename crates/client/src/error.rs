@@ -155,8 +155,14 @@ impl ClientError {
 
     /// The time that the caller gave is over.
     pub(crate) fn deadline_exceeded(effect: Effect) -> Self {
-        let message = "the request was not answered within the time it was given";
-        Self::from(Failure::new(Problem::DeadlineExceeded, message).with_effect(effect))
+        let failure = |message| Failure::new(Problem::DeadlineExceeded, message).with_effect(effect);
+        Self::from(match effect {
+            Effect::None => failure(
+                "the request was not answered within the time it was given: ask for less, or give it a longer timeout",
+            )
+            .with_retry(Retry::Never),
+            Effect::Unknown | Effect::Committed => failure("the request was not answered within the time it was given"),
+        })
     }
 
     /// The error behind one of Flight's.

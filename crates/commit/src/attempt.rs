@@ -76,7 +76,7 @@ pub(crate) struct Undone {
     /// The phase that it was in.
     pub(crate) phase: Phase,
     /// What interrupted it.
-    pub(crate) cause: CommitError,
+    pub(crate) cause: Box<CommitError>,
     /// How long its owner goes on trying to settle it: the branch's gate is held meanwhile.
     pub(crate) until: Instant,
 }
@@ -290,7 +290,7 @@ impl Interrupted<'_> {
             }
             Decision::RolledBack | Decision::SettleTables | Decision::NeverUsed => {
                 deciding.refuted();
-                Carried::Undone(Undone { decision, phase, cause, until })
+                Carried::Undone(Undone { decision, phase, cause: Box::new(cause), until })
             }
             // `rescue` returns none of these: each publishes, waits for an owner that is gone, or is an error.
             Decision::Wait | Decision::RollForward | Decision::Abort | Decision::Violation => {

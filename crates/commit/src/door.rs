@@ -57,7 +57,7 @@ pub(crate) struct OpenPut {
     version: GraphVersion,
     deciding: Deciding,
     /// What kept the outcome from being known.
-    pub(crate) cause: CommitError,
+    pub(crate) cause: Box<CommitError>,
 }
 
 /// The publications of one request whose outcome is not known.
@@ -157,12 +157,12 @@ pub(crate) async fn publish_without_ticket(
                 deciding.refuted();
                 return Err(error);
             }
-            Certainty::Unknown => return Ok(Put::Unknown(OpenPut { version, deciding, cause: error })),
+            Certainty::Unknown => return Ok(Put::Unknown(OpenPut { version, deciding, cause: Box::new(error) })),
         },
     };
     match context.hit(points.after).await {
         Err(lost) if lost.certainty() == Certainty::Unknown => {
-            Ok(Put::Unknown(OpenPut { version, deciding, cause: lost }))
+            Ok(Put::Unknown(OpenPut { version, deciding, cause: Box::new(lost) }))
         }
         passed => {
             let put = match outcome {

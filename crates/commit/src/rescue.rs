@@ -211,7 +211,7 @@ async fn publish_decision(
     };
     match put {
         Put::Published | Put::Lost => Ok(()),
-        Put::Unknown(put) => Err(put.cause),
+        Put::Unknown(put) => Err(*put.cause),
     }
 }
 

@@ -271,7 +271,7 @@ async fn answer_undone(
     {
         tracing::warn!(error = %error, "tables of an undone write are left to the next writer");
     }
-    match (done, cause) {
+    match (done, *cause) {
         (Some(row), _) => Ok(RoundOutcome::Replayed(row)),
         (None, cause @ CommitError::Occupied { .. }) => Err(cause),
         (None, cause) => Err(CommitError::RolledBack { operation_id: intent.operation_id(), reason: cause.reason() }),

@@ -98,7 +98,7 @@ pub(crate) async fn take_ticket(context: &Context, base: &Snapshot, intent: &Int
             Ok(PutOutcome::AlreadyExists) => match holder(catalog, base, intent).await {
                 Ok(Holder::Ours) => return TicketOutcome::Taken,
                 Ok(Holder::Another) => return TicketOutcome::Lost,
-                Ok(Holder::Unreadable(error)) => return settled(certainty, error),
+                Ok(Holder::Unreadable(error)) => return settled(certainty, *error),
                 // A store may answer so while our own first put is under way.
                 Ok(Holder::Nobody) => {
                     certainty = Certainty::Unknown;
@@ -158,7 +158,7 @@ enum Holder {
     /// Nobody, as far as the store shows.
     Nobody,
     /// An object that this server cannot read.
-    Unreadable(CommitError),
+    Unreadable(Box<CommitError>),
 }
 
 async fn holder(catalog: &Catalog, base: &Snapshot, intent: &Intent) -> Result<Holder, CommitError> {
@@ -175,10 +175,10 @@ async fn holder(catalog: &Catalog, base: &Snapshot, intent: &Intent) -> Result<H
             true => Holder::Another,
             false => Holder::Nobody,
         },
-        IntentSlot::Newer(newer) => Holder::Unreadable(CommitError::newer_intent(branch, &newer)),
+        IntentSlot::Newer(newer) => Holder::Unreadable(Box::new(CommitError::newer_intent(branch, &newer))),
         IntentSlot::Unreadable(_) => {
             let site = Site { graph: catalog.name().clone(), branch: branch.clone() };
-            Holder::Unreadable(CommitError::IntentUnreadable { site, version: intent.version() })
+            Holder::Unreadable(Box::new(CommitError::IntentUnreadable { site, version: intent.version() }))
         }
     })
 }

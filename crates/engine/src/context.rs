@@ -15,6 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::{EngineError, Result};
 use crate::failpoints::fail_points;
+use crate::reads::Reads;
 use crate::schema::SchemaCache;
 
 /// How a root is opened.
@@ -46,6 +47,7 @@ pub(crate) struct Context {
     names: Graphs,
     failpoints: FailPoints,
     loads: Arc<Semaphore>,
+    reads: Reads,
 }
 
 impl Context {
@@ -65,7 +67,9 @@ impl Context {
         store.prove_put_if_absent().await?;
         let limits = Arc::new(options.limits);
         let permits = usize::try_from(limits.loads_concurrent_max).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
+        let reads = Reads::start(&limits, options.clock.clone())?;
         Ok(Self {
+            reads,
             names: Graphs::new(store.clone(), options.clock.clone(), limits.clone()),
             store,
             root,
@@ -121,6 +125,11 @@ impl Context {
     /// The operation id of a request: its own, or a fresh one.
     pub(crate) fn operation_id(&self, requested: Option<OperationId>) -> OperationId {
         requested.unwrap_or_else(|| OperationId(self.clock.mint()))
+    }
+
+    /// The reads of this process.
+    pub(crate) fn reads(&self) -> &Reads {
+        &self.reads
     }
 
     /// A permit for one load; `ResourceLimit` if all are taken.

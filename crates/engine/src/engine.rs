@@ -1,7 +1,7 @@
 //! One root, opened: the door to everything a server does.
 
 use omnigraph_storage::{RootOrigin, RootState};
-use omnigraph_types::{Failure, GraphName, Limits, RootId};
+use omnigraph_types::{Failure, GraphName, Limits, QueryId, RootId, RunningQuery};
 use tokio::sync::watch;
 
 use crate::caller::Caller;
@@ -61,6 +61,21 @@ impl Engine {
     /// One graph by name: `NotFound` if there is none.
     pub async fn graph(&self, name: &GraphName) -> Result<Graph, Failure> {
         self.graphs.handle(name).await.map(Graph::new).map_err(EngineError::failure)
+    }
+
+    /// The reads that are not over, by id and so by age.
+    pub fn queries(&self) -> Vec<RunningQuery> {
+        self.graphs.context().reads().list()
+    }
+
+    /// Cancels a read: its caller is answered at once, and it ends at its next batch. `NotFound` if it is over.
+    pub fn cancel_query(&self, id: QueryId) -> Result<RunningQuery, Failure> {
+        self.graphs.context().reads().cancel(id)
+    }
+
+    /// Cancels every read and begins no more: a server that stops waits for none.
+    pub fn stop_reads(&self) {
+        self.graphs.context().reads().stop();
     }
 
     /// Runs an operation on the root.

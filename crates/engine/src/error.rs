@@ -9,7 +9,7 @@ use omnigraph_catalog::CatalogError;
 use omnigraph_columns::ColumnsError;
 use omnigraph_commit::FailPointsError;
 use omnigraph_lang::LangError;
-use omnigraph_query::QueryError;
+use omnigraph_query::{QueryError, Stopped};
 use omnigraph_storage::StorageError;
 use omnigraph_types::{BranchName, Effect, Failure, GraphName, Problem, ReadSetMember, Resource, Violation, os_phrase};
 use thiserror::Error;
@@ -138,9 +138,15 @@ pub enum EngineError {
         /// The graph.
         name: GraphName,
     },
-    /// The deadline passed while an operation read.
-    #[error("the deadline passed")]
-    ReadDeadline,
+    /// A read was stopped before its end.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+    /// The server stops, and begins no read.
+    #[error("the server stops")]
+    Stopping,
+    /// The threads of reads cannot be started.
+    #[error("start the threads of reads")]
+    Threads(#[source] io::Error),
     /// `OMNIGRAPH_FAILPOINTS` cannot be used.
     #[error(transparent)]
     FailPoints(#[from] FailPointsError),
@@ -203,7 +209,7 @@ impl EngineError {
                 let message = describe_spill(source);
                 Failure::new(Problem::StorageUnavailable, message).with_source(self)
             }
-            Self::Columns(_) | Self::Arrow { .. } | Self::Task(_) | Self::Defect(_) => {
+            Self::Columns(_) | Self::Arrow { .. } | Self::Task(_) | Self::Threads(_) | Self::Defect(_) => {
                 Failure::new(Problem::Internal, format!("a defect of the server: {self}"))
                     .with_effect(Effect::None)
                     .with_source(self)
@@ -242,9 +248,10 @@ impl EngineError {
                 let message = format!("deleting a graph needs its name once more, {name}, as a confirmation");
                 Failure::new(Problem::InvalidRequest { field: "confirm".to_owned() }, message)
             }
-            Self::ReadDeadline => {
-                let message = "the deadline passed before the read was complete: allow more time";
-                Failure::new(Problem::DeadlineExceeded, message).with_effect(Effect::None)
+            Self::Stopped(stopped) => stopped.failure(),
+            Self::Stopping => {
+                let message = "the server stops: call again, another server answers";
+                Failure::new(Problem::Cancelled, message).with_effect(Effect::None)
             }
             Self::FailPoints(error) => {
                 let problem = Problem::InvalidRequest { field: "OMNIGRAPH_FAILPOINTS".to_owned() };
@@ -317,6 +324,7 @@ pub(crate) fn is_damaged(failure: &Failure) -> bool {
         | Problem::AlreadyExists { .. }
         | Problem::InvalidRequest { .. }
         | Problem::ParamInvalid { .. }
+        | Problem::EvaluationFailed { .. }
         | Problem::LoadInvalid { .. }
         | Problem::OperationIdReused { .. }
         | Problem::OperationRolledBack { .. }

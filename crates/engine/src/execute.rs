@@ -6,6 +6,7 @@
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use omnigraph_query::Stopped;
 use omnigraph_storage::Store;
 use omnigraph_types::{Effect, Failure, GraphName};
 use tracing::{Instrument, info_span};
@@ -90,7 +91,7 @@ async fn attempt<O: Execute>(on: &O::Target, caller: &Caller, operation: &O) -> 
     let work: BoxFuture<'_, Result<O::Answer>> = operation.execute(on, caller).boxed();
     let outcome = match (O::ACCESS, caller.deadline) {
         (Access::Read, Some(deadline)) => {
-            tokio::time::timeout_at(deadline, work).await.unwrap_or(Err(EngineError::ReadDeadline))
+            tokio::time::timeout_at(deadline, work).await.unwrap_or(Err(EngineError::Stopped(Stopped::DeadlinePassed)))
         }
         (Access::Read, None) | (Access::Write, _) => work.await,
     };

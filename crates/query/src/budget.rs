@@ -6,17 +6,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use datafusion::common::Result;
 use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
 
+use crate::control::ReadControl;
+
 /// A pool of a fixed size, shared fairly between operators that can spill.
 #[derive(Debug)]
 pub(crate) struct Budget {
     pool: FairSpillPool,
     refused_bytes: AtomicU64,
+    /// Every reservation keeps the pool, so the read's permit is held until the last of them is released.
+    _control: ReadControl,
 }
 
 impl Budget {
-    pub(crate) fn new(bytes_max: u64) -> Self {
+    pub(crate) fn new(bytes_max: u64, control: ReadControl) -> Self {
         let size = usize::try_from(bytes_max).unwrap_or(usize::MAX);
-        Self { pool: FairSpillPool::new(size), refused_bytes: AtomicU64::new(0) }
+        Self { pool: FairSpillPool::new(size), refused_bytes: AtomicU64::new(0), _control: control }
     }
 
     /// Bytes held plus bytes requested, at the last refusal.

@@ -7,8 +7,10 @@ use datafusion::error::DataFusionError;
 use omnigraph_catalog::CatalogError;
 use omnigraph_columns::ColumnsError;
 use omnigraph_storage::{StorageError, reading_error};
-use omnigraph_types::{Diagnostic, Effect, Failure, Problem, TableId};
+use omnigraph_types::{Effect, Failure, Problem, TableId};
 use thiserror::Error;
+
+use crate::control::Stopped;
 
 /// The limit that bounds a query's memory, by its name in `Limits`.
 pub(crate) const MEMORY_LIMIT: &str = "query_memory_bytes_max";
@@ -63,6 +65,9 @@ pub enum QueryError {
         /// The cause.
         source: DataFusionError,
     },
+    /// It was stopped before its end.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
     /// Planning or running failed.
     #[error("{action}")]
     Engine {
@@ -79,6 +84,7 @@ impl QueryError {
         match self {
             Self::Catalog(error) => error.failure(),
             Self::Storage(error) => error.failure(),
+            Self::Stopped(stopped) => stopped.failure(),
             other => other.own_failure(),
         }
         .with_effect(Effect::None)
@@ -90,28 +96,27 @@ impl QueryError {
             Self::Memory { limit, asked, .. } => {
                 Problem::ResourceLimit { limit: MEMORY_LIMIT.to_owned(), value: *limit, asked: *asked }
             }
-            Self::Overflow { .. } => {
-                let hint = Some("narrow the rows with a filter or group them".to_owned());
-                let diagnostic = Diagnostic { code: "Overflow".to_owned(), message: message.clone(), span: None, hint };
-                Problem::QueryInvalid { diagnostics: vec![diagnostic] }
-            }
+            Self::Overflow { column, .. } => Problem::EvaluationFailed { column: column.clone() },
             Self::Unbound { .. } | Self::Columns(_) | Self::Engine { .. } => Problem::Internal,
             Self::TypeMissing { table } => {
                 Problem::Corrupt { object: "snapshot".to_owned(), expected: format!("a table {table}") }
             }
             Self::Spill { .. } => Problem::StorageUnavailable,
-            Self::Catalog(_) | Self::Storage(_) => Problem::Internal,
+            Self::Stopped(_) | Self::Catalog(_) | Self::Storage(_) => Problem::Internal,
         };
         let message = match &self {
             Self::Spill { .. } => {
                 "the server's disk for spilled data cannot be written or read: free space there, then resend".to_owned()
             }
             Self::Memory { .. } => format!("{message}: match or return less, or raise the limit"),
-            Self::Overflow { .. }
-            | Self::Unbound { .. }
+            Self::Overflow { .. } => {
+                format!("{message}: narrow the rows or group them, or return avg, or sum a property of type F64")
+            }
+            Self::Unbound { .. }
             | Self::TypeMissing { .. }
             | Self::Catalog(_)
             | Self::Storage(_)
+            | Self::Stopped(_)
             | Self::Columns(_)
             | Self::Engine { .. } => message,
         };
@@ -127,10 +132,13 @@ impl From<QueryError> for Failure {
 
 /// Turns what DataFusion reports into this crate's error: its own errors travel through DataFusion as external ones.
 pub(crate) fn engine_error(action: &'static str, error: DataFusionError) -> QueryError {
-    if let DataFusionError::External(inner) = error.find_root()
-        && let Some(Overflowed { column, result }) = inner.downcast_ref::<Overflowed>()
-    {
-        return QueryError::Overflow { column: column.clone(), result };
+    if let DataFusionError::External(inner) = error.find_root() {
+        if let Some(Overflowed { column, result }) = inner.downcast_ref::<Overflowed>() {
+            return QueryError::Overflow { column: column.clone(), result };
+        }
+        if let Some(stopped) = inner.downcast_ref::<Stopped>() {
+            return QueryError::Stopped(*stopped);
+        }
     }
     match reading_error(action, Box::new(error)) {
         Ok(error) => QueryError::Storage(error),
@@ -188,7 +196,7 @@ mod tests {
         let wrapped = DataFusionError::External(Box::new(inner)).context("project");
         let failure = engine_error("run the query", wrapped).failure();
         assert_eq!(failure.effect, Effect::None);
-        let Problem::QueryInvalid { diagnostics } = failure.problem else { panic!("{:?}", failure.problem) };
-        assert_eq!(diagnostics[0].code, "Overflow");
+        assert_eq!(failure.problem, Problem::EvaluationFailed { column: "sum(p.n)".to_owned() });
+        assert!(failure.message.contains("I64"), "{}", failure.message);
     }
 }

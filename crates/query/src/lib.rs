@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod budget;
+mod control;
 mod error;
 mod input;
 mod number;
@@ -9,6 +10,7 @@ mod plan;
 mod predicate;
 mod run;
 mod shape;
+mod step;
 mod sum;
 mod tables;
 mod text;
@@ -17,5 +19,6 @@ mod uses;
 #[cfg(test)]
 mod tests;
 
+pub use control::{ReadControl, Stopped};
 pub use error::QueryError;
 pub use run::{QueryBatches, QueryOptions, QueryOutput, SpillPlace, run};

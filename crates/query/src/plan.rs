@@ -17,7 +17,7 @@ use crate::input::Input;
 use crate::number::one_zero;
 use crate::pattern::{Matches, Scope, plan_matches, planning};
 use crate::predicate::{Columns, literal, operand};
-use crate::sum::{finish_avg, finish_sum, total, values};
+use crate::sum::{finish_avg, finish_sum, scaled_total, total, values};
 
 /// More rows than any result has; DataFusion adds skip and limit as signed numbers.
 const ROWS_MAX: u64 = 1 << 48;
@@ -190,8 +190,11 @@ fn aggregate_steps(
         Aggregate::Avg(access) => {
             let divisor = format!("a{index}_n");
             let (mut steps, sum) = one(total(scope.column(access)?, scalar(access)));
+            let scaled = format!("a{index}_s");
             steps.push(values(scope.column(access)?).alias(&divisor));
-            (steps, finish_avg(sum, named(divisor), &projection.name))
+            steps.push(scaled_total(scope.column(access)?).alias(&scaled));
+            let mean = finish_avg(sum, named(scaled), named(divisor), &projection.name).map_err(planning)?;
+            (steps, mean)
         }
     })
 }

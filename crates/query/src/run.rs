@@ -2,7 +2,7 @@
 //!
 //! Joins are hash joins first: quick, but their build side must fit. If memory runs out before the first row, the query runs once more
 //! with merge joins, whose sorts spill to disk. After the first row an exhausted budget is an error. Dropping the stream
-//! stops all work and removes the spill files.
+//! stops all work at its next batch and removes the spill files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,10 +26,12 @@ use tracing::debug;
 
 use crate::QueryError;
 use crate::budget::Budget;
+use crate::control::ReadControl;
 use crate::error::{Exhaustion, engine_error, exhaustion};
 use crate::input::Input;
 use crate::plan::plan_query;
 use crate::shape::Shape;
+use crate::step::PutSteps;
 use crate::tables::Tables;
 
 /// Most rows of one batch between operators, and so of one result batch.
@@ -64,6 +66,8 @@ pub struct QueryOptions {
     pub memory_bytes_max: u64,
     /// Where they spill.
     pub spill: SpillPlace,
+    /// What stops it.
+    pub control: ReadControl,
 }
 
 /// Result rows, batch by batch.
@@ -128,7 +132,7 @@ struct Attempt<'a> {
 impl Attempt<'_> {
     /// Plans, starts, and waits for the first batch.
     async fn start(&self) -> Result<QueryBatches, QueryError> {
-        let budget = Arc::new(Budget::new(self.options.memory_bytes_max));
+        let budget = Arc::new(Budget::new(self.options.memory_bytes_max, self.options.control.clone()));
         let limit = self.options.memory_bytes_max;
         let failed = {
             let budget = Arc::clone(&budget);
@@ -149,7 +153,9 @@ impl Attempt<'_> {
         };
         let disk = DiskManagerBuilder::default().with_mode(mode).with_max_temp_directory_size(SPILL_BYTES_MAX);
         let runtime = RuntimeEnvBuilder::new().with_memory_pool(budget).with_disk_manager_builder(disk).build_arc()?;
-        let state = SessionStateBuilder::new().with_config(self.config()).with_runtime_env(runtime).build();
+        let steps = Arc::new(PutSteps::new(self.options.control.clone()));
+        let state = SessionStateBuilder::new().with_config(self.config()).with_runtime_env(runtime);
+        let state = state.with_physical_optimizer_rule(steps).build();
         let physical = state.create_physical_plan(self.plan).await?;
         execute_stream(physical, state.task_ctx())
     }

@@ -10,12 +10,15 @@ use arrow::datatypes::{DataType, Decimal128Type, Float64Type};
 use datafusion::common::{DataFusionError, Result, exec_datafusion_err, utils::take_function_args};
 use datafusion::functions_aggregate::expr_fn::{count, sum};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast,
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast, lit, when,
 };
 use omnigraph_lang::schema::Scalar;
 
 use crate::error::Overflowed;
 use crate::number::INTEGER_TYPE;
+
+/// 2^64, by which values are divided without loss but for those that are too small to matter beside an overflow.
+const SCALE: f64 = 18_446_744_073_709_551_616.0;
 
 /// The aggregate that a sum of this argument needs, to be finished by [`finish_sum`].
 pub(crate) fn total(argument: Expr, scalar: Scalar) -> Expr {
@@ -37,10 +40,18 @@ pub(crate) fn finish_sum(total: Expr, scalar: Scalar, column: &str) -> Expr {
     checked(total, result, column)
 }
 
-/// An average from its total and number of values: null over none.
-pub(crate) fn finish_avg(total: Expr, values: Expr, column: &str) -> Expr {
-    let quotient = cast(total, DataType::Float64) / cast(values, DataType::Float64);
-    checked(quotient, ResultType::F64, column)
+/// The total of the values divided by [`SCALE`]: finite for as many floats as a table can hold. An average needs it where the total is not.
+pub(crate) fn scaled_total(argument: Expr) -> Expr {
+    sum(cast(argument, DataType::Float64) / lit(SCALE))
+}
+
+/// An average from its total, its scaled total and its number of values: null over none.
+pub(crate) fn finish_avg(total: Expr, scaled_total: Expr, values: Expr, column: &str) -> Result<Expr> {
+    let (total, values) = (cast(total, DataType::Float64), cast(values, DataType::Float64));
+    // Overflow leaves an infinity, or NaN where infinities of both signs met; neither lies within the range.
+    let finite = total.clone().between(lit(f64::MIN), lit(f64::MAX));
+    let mean = when(finite, total / values.clone()).otherwise(scaled_total / values * lit(SCALE))?;
+    Ok(checked(mean, ResultType::F64, column))
 }
 
 fn checked(value: Expr, result: ResultType, column: &str) -> Expr {

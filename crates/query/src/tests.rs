@@ -21,12 +21,12 @@ use omnigraph_columns::mapping::property_field;
 use omnigraph_lang::params::bind;
 use omnigraph_lang::query::check_query;
 use omnigraph_lang::schema::{Schema, TypeDef, parse_schema};
-use omnigraph_types::Problem;
+use omnigraph_types::{Failure, Problem};
 
 use crate::input::Input;
 use crate::run::run_over;
 use crate::tables::Tables;
-use crate::{QueryError, QueryOptions, SpillPlace};
+use crate::{QueryError, QueryOptions, ReadControl, SpillPlace};
 
 /// A budget that no small query reaches.
 const MEMORY: u64 = 64 * 1024 * 1024;
@@ -119,7 +119,11 @@ impl Graph {
         let query = check_query(text, None, &self.schema).unwrap();
         let values = bind(&query.params, params).unwrap();
         let read = query.read.with_values(&values, NOW_MS).unwrap();
-        let options = QueryOptions { memory_bytes_max: self.memory_bytes_max, spill: SpillPlace::System };
+        let options = QueryOptions {
+            memory_bytes_max: self.memory_bytes_max,
+            spill: SpillPlace::System,
+            control: ReadControl::unbounded(),
+        };
         let tables = self.tables();
         let output = run_over(Input { read: &read, schema: &self.schema, tables: &tables }, &options).await?;
         let batches: Vec<RecordBatch> = output.batches.try_collect().await?;
@@ -147,11 +151,16 @@ impl Graph {
     }
 
     /// How the query fails.
-    async fn problem(&self, body: &str) -> Problem {
+    async fn failure(&self, body: &str) -> Failure {
         match self.run(&format!("query q() {{ {body} }}"), "{}").await {
             Ok(batch) => panic!("{} rows instead of a failure", batch.num_rows()),
-            Err(error) => error.failure().problem,
+            Err(error) => error.failure(),
         }
+    }
+
+    /// What is wrong with the query.
+    async fn problem(&self, body: &str) -> Problem {
+        self.failure(body).await.problem
     }
 }
 

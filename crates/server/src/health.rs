@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use omnigraph_call::causes;
 use omnigraph_engine::{BranchSettled, Caller, Engine, RootState, SettleAll};
+use tokio::sync::watch;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tracing::{error, info, warn};
 
 /// Least time between two proofs of a root that nobody writes to.
 const ROOT_PROOF_INTERVAL_MIN: Duration = Duration::from_millis(10);
+/// The wait before the graphs are listed again after that failed.
+const LISTING_RETRY: Duration = Duration::from_secs(1);
 /// The actor of what the server does on its own.
 const ACTOR: &str = "server";
 
@@ -40,32 +43,47 @@ pub(crate) async fn report(reporter: &HealthReporter, status: ServingStatus) {
 /// Settles what interrupted writes left on every branch of every graph, then reports that the server serves; settles again every
 /// `recovery_interval_ms`. A branch that cannot be settled is logged and delays nothing: its own calls report what is wrong with it.
 pub(crate) async fn settle_and_report(engine: &Engine, reporter: &HealthReporter) {
-    let settled = settle(engine).await;
+    let settled = loop {
+        match settle(engine).await {
+            Listing::Read { settled } => break settled,
+            Listing::Failed => tokio::time::sleep(LISTING_RETRY).await,
+        }
+    };
     info!(branches = settled, "every branch is examined");
     report(reporter, ServingStatus::Serving).await;
-    tokio::join!(settle_again(engine), watch_root(engine, reporter));
+    let (listing, listed) = watch::channel(ServingStatus::Serving);
+    tokio::join!(settle_again(engine, &listing), watch_root(engine, reporter, listed));
 }
 
-async fn settle_again(engine: &Engine) {
+async fn settle_again(engine: &Engine, listing: &watch::Sender<ServingStatus>) {
     let interval = Duration::from_millis(engine.limits().recovery_interval_ms);
     while !interval.is_zero() {
-        tokio::time::sleep(interval).await;
-        settle(engine).await;
+        let failed = *listing.borrow() == ServingStatus::NotServing;
+        tokio::time::sleep(if failed { interval.min(LISTING_RETRY) } else { interval }).await;
+        listing.send_replace(match settle(engine).await {
+            Listing::Read { .. } => ServingStatus::Serving,
+            Listing::Failed => ServingStatus::NotServing,
+        });
     }
 }
 
-/// Reports NOT_SERVING while the root is not the one that was opened. A loss that a request meets is reported at once; a root that is idle, or lost, is
+/// Reports NOT_SERVING while the root is not the one that was opened, or its graphs cannot be listed. A loss that a request meets is reported at once; a root that is idle, or lost, is
 /// proven every `root_proof_age_max_ms`.
-async fn watch_root(engine: &Engine, reporter: &HealthReporter) {
+async fn watch_root(engine: &Engine, reporter: &HealthReporter, mut listed: watch::Receiver<ServingStatus>) {
     let interval = Duration::from_millis(engine.limits().root_proof_age_max_ms).max(ROOT_PROOF_INTERVAL_MIN);
     let mut state = engine.root_state();
     let mut reported = ServingStatus::Serving;
     loop {
-        if tokio::time::timeout(interval, state.changed()).await.is_err() {
-            engine.prove_root().await;
+        tokio::select! {
+            _ = state.changed() => {}
+            Ok(()) = listed.changed() => {}
+            () = tokio::time::sleep(interval) => {
+                engine.prove_root().await;
+            }
         }
+        let listing = *listed.borrow_and_update();
         let status = match *state.borrow_and_update() {
-            RootState::Proven => ServingStatus::Serving,
+            RootState::Proven => listing,
             RootState::Lost(_) => ServingStatus::NotServing,
         };
         if status != reported {
@@ -75,13 +93,24 @@ async fn watch_root(engine: &Engine, reporter: &HealthReporter) {
     }
 }
 
-async fn settle(engine: &Engine) -> usize {
+/// What became of the list of graphs.
+enum Listing {
+    /// It was read.
+    Read {
+        /// Branches that were settled.
+        settled: usize,
+    },
+    /// It could not be read.
+    Failed,
+}
+
+async fn settle(engine: &Engine) -> Listing {
     let branches = match engine.run(&Caller::new(ACTOR), SettleAll).await {
         Ok(branches) => branches,
         Err(failure) => {
             error!(problem = ?failure.problem, message = %failure.message, causes = %causes(&failure),
                 "the graphs could not be listed for settling");
-            return 0;
+            return Listing::Failed;
         }
     };
     let mut settled = 0_usize;
@@ -92,5 +121,5 @@ async fn settle(engine: &Engine) -> usize {
                 "a branch could not be settled"),
         }
     }
-    settled
+    Listing::Read { settled }
 }

@@ -7,7 +7,9 @@ mod routes;
 mod rows;
 mod serve;
 mod services;
+mod shutdown;
 
 pub use config::{ConfigError, Exposure, LogFormat, ServeArgs, ServeConfig};
 pub use logging::init_logging;
-pub use serve::{BoundServer, ServeError, serve, shutdown_signal};
+pub use serve::{BoundServer, ServeError, serve};
+pub use shutdown::{FORCED_STOP_CODE, shutdown_signal};

@@ -1,7 +1,8 @@
 //! A server from its start to its end.
 //!
 //! Order of the start: the address is checked and bound, the root is opened, the services answer, every branch is examined, and only then
-//! health reports SERVING. Order of the end: health reports NOT_SERVING, no new connection is accepted, running calls get `shutdown_timeout_ms`.
+//! health reports SERVING. Order of the end: health reports NOT_SERVING, no new connection is accepted, reads are cancelled, other running calls get
+//! nearly `shutdown_timeout_ms`. `shutdown` ends the process after that, whatever runs.
 
 use std::future::Future;
 use std::io;
@@ -14,7 +15,6 @@ use omnigraph_engine::{Engine, EngineOptions, NewRoot};
 use omnigraph_types::{Failure, SystemClock, quiet_contained_panics};
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
@@ -34,6 +34,10 @@ const CONNECTION_STREAMS_MAX: u32 = 1_024;
 /// Silence on a connection after which the server pings its client, and how long it waits for the answer.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The last part of `shutdown_timeout_ms`, which is kept for ending the process, and its longest.
+const END_PART: u32 = 10;
+const END_MAX: Duration = Duration::from_millis(500);
 
 /// Why a server did not start, or did not end as it should.
 #[derive(Debug, Error)]
@@ -134,7 +138,8 @@ impl BoundServer {
         info!("stopping: no new connections; running requests have shutdown_timeout_ms");
         health::report(&reporter, ServingStatus::NotServing).await;
         stopping.cancel();
-        match tokio::time::timeout(Duration::from_millis(limits.shutdown_timeout_ms), serving).await {
+        engine.stop_reads();
+        match tokio::time::timeout(graceful(limits.shutdown_timeout_ms), serving).await {
             Ok(outcome) => outcome?,
             Err(_) => {
                 warn!(shutdown_timeout_ms = limits.shutdown_timeout_ms, "requests still ran at the end and were ended")
@@ -161,28 +166,17 @@ pub async fn serve(config: ServeConfig, shutdown: impl Future<Output = ()>) -> R
     server.run(shutdown).await
 }
 
+/// How long running requests have, so that the process ends by itself before `shutdown_timeout_ms` ends it.
+fn graceful(shutdown_timeout_ms: u64) -> Duration {
+    let whole = Duration::from_millis(shutdown_timeout_ms);
+    whole - (whole / END_PART).min(END_MAX)
+}
+
 /// Writes the line that the starting process waits for. A closed standard output does not stop the server.
 fn announce(address: SocketAddr) {
     use std::io::Write;
     let mut out = io::stdout().lock();
     if let Err(error) = writeln!(out, "listening grpc://{address}").and_then(|()| out.flush()) {
         warn!(%error, "write the address to standard output");
-    }
-}
-
-/// Resolves when the process receives SIGTERM, or SIGINT as Control-C sends it. From this call on neither ends the process by itself.
-///
-/// # Panics
-///
-/// Outside a Tokio runtime.
-pub fn shutdown_signal() -> impl Future<Output = ()> {
-    let listen = |kind| signal(kind).inspect_err(|error| warn!(%error, "listen for a signal"));
-    let signals = (listen(SignalKind::terminate()), listen(SignalKind::interrupt()));
-    async move {
-        let (Ok(mut terminate), Ok(mut interrupt)) = signals else { return std::future::pending().await };
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
     }
 }

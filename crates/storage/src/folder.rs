@@ -54,7 +54,7 @@ pub(crate) struct FolderStore {
 }
 
 impl FolderStore {
-    pub(crate) fn new(guard: Arc<RootGuard>, syncs: Arc<Syncs>) -> Arc<dyn ObjectStore> {
+    pub(crate) fn open(guard: Arc<RootGuard>, syncs: Arc<Syncs>) -> Arc<dyn ObjectStore> {
         Arc::new(Self { inner: LocalFileSystem::new(), guard, syncs })
     }
 

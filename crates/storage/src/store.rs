@@ -109,7 +109,7 @@ impl Opened {
             root_path: Path::from_absolute_path(&absolute).map_err(|error| invalid(error.into()))?,
             root_uri: format!("file-object-store://{}", percent_encoded(&text)),
             root: text,
-            objects: FolderStore::new(Arc::clone(&guard), syncs),
+            objects: FolderStore::open(Arc::clone(&guard), syncs),
             guard,
         })
     }

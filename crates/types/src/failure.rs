@@ -51,6 +51,12 @@ impl Failure {
         self
     }
 
+    /// States another way on than the one implied.
+    pub fn with_retry(mut self, retry: Retry) -> Self {
+        self.retry = retry;
+        self
+    }
+
     /// States another effect than the one implied.
     pub fn with_effect(mut self, effect: Effect) -> Self {
         self.effect = effect;

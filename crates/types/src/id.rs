@@ -64,6 +64,8 @@ ulid_id! {
     AttemptId,
     /// One open load in parts.
     LoadId,
+    /// One read while it runs: a query or a scan.
+    QueryId,
     /// One private tree (a Lance branch) of a table.
     TreeId,
 }

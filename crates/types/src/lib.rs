@@ -43,7 +43,7 @@ pub use detail::{
 pub use failure::Failure;
 pub use graph::{CreateGraph, DeleteGraph, GraphInfo, GraphReceipt};
 pub use id::{
-    AttemptId, BranchId, CommitId, GraphId, GraphVersion, LoadId, OperationId, PropertyId, RootId, TableId,
+    AttemptId, BranchId, CommitId, GraphId, GraphVersion, LoadId, OperationId, PropertyId, QueryId, RootId, TableId,
     TableVersion, TreeId,
 };
 pub use limits::{LimitEntry, LimitUnit, Limits};
@@ -58,8 +58,8 @@ pub use panics::{Contained, contain, contain_async, quiet_contained_panics};
 pub use problem::Problem;
 pub use progress::Progress;
 pub use query::{
-    ColumnInfo, ColumnType, Columns, QueryHeader, QueryName, QueryRequest, ReadAt, ResultFormat, ScalarType, TypeInfo,
-    TypeScan,
+    ColumnInfo, ColumnType, Columns, QueryHeader, QueryName, QueryRequest, QueryState, ReadAt, ResultFormat,
+    RunningQuery, ScalarType, TypeInfo, TypeScan,
 };
 pub use recent::Recent;
 pub use recovery::{RecoveredTable, Recovery, RecoveryOutcome};

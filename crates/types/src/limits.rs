@@ -137,6 +137,12 @@ limits! {
     schema_text_bytes_max = 1_048_576 Bytes,
     /// Bytes that one query may hold in memory before it fails.
     query_memory_bytes_max = 268_435_456 Bytes,
+    /// Queries, scans and exports in progress at once in this server; further ones wait.
+    queries_concurrent_max = 16 Count,
+    /// Queries, scans and exports that wait for their turn; further ones are refused.
+    queries_queued_max = 256 Count,
+    /// Bytes that all queries together may hold in memory; each counts with the most that it may hold.
+    queries_memory_bytes_max = 4_294_967_296 Bytes,
     /// Columns that one query may return.
     query_columns_max = 1_000 Count,
     /// Largest page of a list.

@@ -125,6 +125,11 @@ pub enum Problem {
         /// The parameter's name, without `$`.
         parameter: String,
     },
+    /// A value of a read leaves the range of its type.
+    EvaluationFailed {
+        /// The output column.
+        column: String,
+    },
     /// Data that cannot be loaded: text, columns, or values of another type.
     LoadInvalid {
         /// Node or edge type, where known.
@@ -222,6 +227,7 @@ impl Problem {
             | Self::AlreadyExists { .. }
             | Self::InvalidRequest { .. }
             | Self::ParamInvalid { .. }
+            | Self::EvaluationFailed { .. }
             | Self::LoadInvalid { .. }
             | Self::OperationIdReused { .. }
             | Self::OperationRolledBack { .. }
@@ -257,6 +263,7 @@ impl Problem {
             | Self::AlreadyExists { .. }
             | Self::InvalidRequest { .. }
             | Self::ParamInvalid { .. }
+            | Self::EvaluationFailed { .. }
             | Self::LoadInvalid { .. }
             | Self::OperationIdReused { .. }
             | Self::TableOccupied { .. }
@@ -289,6 +296,7 @@ impl Problem {
             | Self::AlreadyExists { .. }
             | Self::InvalidRequest { .. }
             | Self::ParamInvalid { .. }
+            | Self::EvaluationFailed { .. }
             | Self::LoadInvalid { .. }
             | Self::OperationIdReused { .. }
             | Self::OperationRolledBack { .. }

@@ -1,7 +1,7 @@
 //! Reads: which state is read, and what results look like.
 
 use crate::named::named_enum;
-use crate::{BranchName, Commit, CommitId, TypeKind};
+use crate::{BranchName, Commit, CommitId, GraphName, QueryId, TypeKind};
 
 /// Which state of a graph a read sees, or a branch starts from. A read sees that one commit from its first row to its last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +47,45 @@ pub enum QueryName {
     Only,
     /// The one of this name.
     Named(String),
+}
+
+named_enum! {
+    /// How far a read is.
+    pub enum QueryState {
+        /// It waits for its turn.
+        Queued = "queued",
+        /// It runs.
+        Running = "running",
+        /// It was answered or cancelled, and keeps its permit and memory until its operators have stopped.
+        Ending = "ending",
+        /// A state that only a newer program knows.
+        Newer = "newer",
+    }
+}
+
+/// One read that a server has not finished.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunningQuery {
+    /// Its id.
+    pub id: QueryId,
+    /// The graph.
+    pub graph: GraphName,
+    /// The branch that the commit it reads was made on.
+    pub branch: BranchName,
+    /// Who asked for it.
+    pub actor: String,
+    /// The beginning of the query's text, or the type that is scanned.
+    pub text: String,
+    /// When it arrived, in milliseconds since 1970-01-01T00:00:00Z.
+    pub started_ms: u64,
+    /// Milliseconds since it arrived.
+    pub age_ms: u64,
+    /// How far it is.
+    pub state: QueryState,
+    /// Rows that were handed to the caller.
+    pub rows_sent: u64,
+    /// Bytes that its operators held when they were last asked.
+    pub memory_bytes: u64,
 }
 
 named_enum! {

@@ -171,7 +171,7 @@ fn built(workspace: &Workspace, package: &str, target: &[&str]) -> Result<Suite>
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
         .filter(|message| message["profile"]["test"] == Value::Bool(true))
         .filter_map(|message| message["executable"].as_str().map(PathBuf::from))
-        .last()
+        .next_back()
         .ok_or_else(|| failed("there is no binary".to_owned()))?;
     let folder = workspace.path("crates").join(package.trim_start_matches("omnigraph-"));
     Ok(Suite { name: format!("{package} {}", target.join(" ")), binary, folder })

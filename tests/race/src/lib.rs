@@ -5,6 +5,7 @@ pub mod chaos;
 pub mod check;
 pub mod error;
 pub mod fleet;
+pub mod heavy;
 pub mod history;
 pub mod lineage;
 pub mod measure;

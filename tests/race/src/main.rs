@@ -194,6 +194,7 @@ async fn run_soak(arguments: SoakArguments) -> Result<ExitCode, RaceError> {
         "commits": end.commits,
         "store_bytes": end.total(),
         "bytes_per_commit": end.per_commit_since(warm),
+        "heavy": report.heavy.json(),
         "violations": report.violations.len(),
     });
     println!("{json}");

@@ -17,6 +17,7 @@ use omnigraph_types::BranchName;
 use crate::caller::Caller;
 use crate::error::RaceError;
 use crate::fleet::{Address, blocking};
+use crate::heavy::{self, HeavyReport};
 use crate::history::{Answered, Asked, Event, Reason, SCHEMA, graph};
 use crate::record::Recorder;
 use crate::sample::{Held, sizes};
@@ -84,6 +85,8 @@ pub struct SoakReport {
     pub last: Held,
     /// The store after the warm-up, half way from there, and at the end.
     pub stored: [Stored; 3],
+    /// What queries that never end by themselves cost.
+    pub heavy: HeavyReport,
     /// Figures that grew beyond their bounds, and failed calls.
     pub violations: Vec<String>,
 }
@@ -109,6 +112,12 @@ pub async fn run(options: &SoakOptions) -> Result<SoakReport, RaceError> {
     let client = Client::connect(&server.url).await.map_err(RaceError::client("connect to the server"))?;
     let made = client.create_graph(CreateGraph::new(graph(), SCHEMA)).await;
     made.map_err(RaceError::client("make the graph"))?;
+    heavy::prepare(&server.url).await?;
+    let over = Arc::new(AtomicBool::new(false));
+    let heavy = {
+        let (url, over) = (server.url.clone(), Arc::clone(&over));
+        tokio::spawn(async move { heavy::run(&url, over).await })
+    };
     let (tally, recorder) = (Arc::new(Tally::default()), Arc::new(Recorder::new()));
     let address = Address { server: 0, generation: 0, url: server.url.clone() };
     let clients: Vec<_> = (0..CLIENTS)
@@ -121,6 +130,8 @@ pub async fn run(options: &SoakOptions) -> Result<SoakReport, RaceError> {
     let mut report = SoakReport::default();
     watch(options, &server, &root, &recorder, &tally, &mut report).await;
     tally.over.store(true, Ordering::Relaxed);
+    over.store(true, Ordering::Relaxed);
+    report.heavy = heavy.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))?;
     for ended in join_all(clients).await {
         ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
     }

@@ -41,7 +41,7 @@ struct Meanwhile {
 }
 
 impl Meanwhile {
-    fn new(
+    fn hook(
         when: When,
         call: StoreCall,
         path_part: &'static str,
@@ -198,7 +198,7 @@ async fn settling_that_was_held_up_before_it_arms_takes_no_ticket_that_was_swept
     let intent = victim.committer.catalog().paths().intent(before.branch_id(), settled);
     let (clock, other) = (Arc::new(ManualClock::default()), Arc::new(world.process().await));
     let (held_up, swept) = (clock.clone(), intent.clone());
-    let hook = Meanwhile::new(When::After, StoreCall::PutIfAbsent, "nodes/1/_versions", move || {
+    let hook = Meanwhile::hook(When::After, StoreCall::PutIfAbsent, "nodes/1/_versions", move || {
         let (other, held_up, swept) = (other.clone(), held_up.clone(), swept.clone());
         Box::pin(async move {
             other.settle().await;
@@ -218,7 +218,7 @@ async fn held_up_after_arm(call_path: &'static str) -> Vec<PublicationKind> {
     let world = World::new().await;
     let clock = Arc::new(ManualClock::default());
     let advanced = clock.clone();
-    let hook = Meanwhile::new(When::After, StoreCall::PutIfAbsent, call_path, move || {
+    let hook = Meanwhile::hook(When::After, StoreCall::PutIfAbsent, call_path, move || {
         advanced.advance(LONG);
         Box::pin(async {})
     });
@@ -277,7 +277,7 @@ async fn roll_forward_that_does_not_fit_its_version_is_aborted() {
 async fn effect_whose_intent_was_put_after_the_look_at_it_is_not_foreign() {
     let world = World::new().await;
     let victim = Arc::new(dying_at(&world, "__manifest/").await);
-    let hook = Meanwhile::new(When::After, StoreCall::Get, "__recovery/", move || {
+    let hook = Meanwhile::hook(When::After, StoreCall::Get, "__recovery/", move || {
         let victim = victim.clone();
         Box::pin(async move {
             victim.append(fresh(), "row", &TABLES).await.unwrap_err();

@@ -7,7 +7,7 @@ use omnigraph_lang::LangError;
 use omnigraph_lang::params::bind;
 use omnigraph_lang::query::check_query;
 use omnigraph_lang::query::ir::{OutputType, Projection};
-use omnigraph_query::{QueryOptions, SpillPlace};
+use omnigraph_query::{QueryOptions, ReadControl, SpillPlace};
 use omnigraph_types::{ColumnInfo, ColumnType, Commit, QueryName, QueryRequest};
 
 use crate::caller::Caller;
@@ -17,6 +17,7 @@ use crate::error::{EngineError, Result};
 use crate::execute::{Access, Execute};
 use crate::open_graphs::GraphHandle;
 use crate::operations::pin_commit::pin;
+use crate::reads::Asked;
 use crate::schema::GraphSchema;
 use crate::snapshot::BatchStream;
 
@@ -39,7 +40,7 @@ impl Execute for QueryRequest {
     const NAME: &'static str = "query";
     const ACCESS: Access = Access::Read;
 
-    async fn execute(&self, on: &GraphHandle, _: &Caller) -> Result<QueryStream> {
+    async fn execute(&self, on: &GraphHandle, caller: &Caller) -> Result<QueryStream> {
         let pinned = pin(&on.graph, &self.at).await?;
         let (limits, schema) = (pinned.context.limits(), &pinned.prepared.schema);
         let shorten = "shorten the query, or raise the limit";
@@ -55,18 +56,24 @@ impl Execute for QueryRequest {
         let values = bind(&checked.params, &self.params_json).map_err(LangError::from)?;
         let now_ms = i64::try_from(pinned.context.clock().wall_ms()).unwrap_or(i64::MAX);
         let read = checked.read.with_values(&values, now_ms).map_err(LangError::from)?;
-        let output = omnigraph_query::run(&pinned.snapshot, schema, &read, &options(&pinned.context)).await?;
         let columns = read.projections.iter().map(|projection| column(&pinned.prepared, projection));
         let columns = columns.collect::<Result<_>>()?;
+        let commit = pinned.commit().clone();
+        let asked = Asked { commit: &commit, text: &self.text, memory_bytes: limits.query_memory_bytes_max };
+        let admitted = pinned.context.reads().admit(caller, asked).await?;
         let bytes_max = limits.query_memory_bytes_max;
         let checked = move |batch: RecordBatch| {
             let smaller = "return fewer or smaller columns, or raise the limit";
             within("query_memory_bytes_max", bytes_max, content_bytes(&batch), smaller).map(|()| batch)
         };
-        let batches = output.batches;
-        let batches =
-            batches.map(move |batch| batch.map_err(EngineError::from).and_then(checked).map_err(EngineError::failure));
-        Ok(QueryStream { commit: pinned.commit().clone(), schema: output.schema, columns, batches: batches.boxed() })
+        let work = move |control: ReadControl| async move {
+            let options = options(&pinned.context, control);
+            let output = omnigraph_query::run(&pinned.snapshot, &pinned.prepared.schema, &read, &options).await?;
+            let batches = output.batches.map(move |batch| batch.map_err(EngineError::from).and_then(&checked));
+            Ok::<_, EngineError>((output.schema, batches.boxed()))
+        };
+        let (schema, batches) = admitted.run(work).await?;
+        Ok(QueryStream { commit, schema, columns, batches })
     }
 }
 
@@ -77,10 +84,10 @@ fn within(limit: &'static str, value: u64, asked: u64, advice: &'static str) -> 
     }
 }
 
-fn options(context: &Context) -> QueryOptions {
+fn options(context: &Context, control: ReadControl) -> QueryOptions {
     let spill = context.spill_directory();
     let spill = spill.map_or(SpillPlace::System, |folder| SpillPlace::Directory(folder.to_owned()));
-    QueryOptions { memory_bytes_max: context.limits().query_memory_bytes_max, spill }
+    QueryOptions { memory_bytes_max: context.limits().query_memory_bytes_max, spill, control }
 }
 
 fn column(schema: &GraphSchema, projection: &Projection) -> Result<ColumnInfo> {

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use ulid::Ulid;
 
 use super::{Graph, MEMORY, NOW_MS, Rows, columns, text_of};
-use crate::{QueryOptions, SpillPlace, run};
+use crate::{QueryOptions, ReadControl, SpillPlace, run};
 
 /// A stored graph; its folder goes with it.
 struct Stored {
@@ -109,8 +109,11 @@ impl Stored {
     async fn rows(&self, graph: &Graph, snapshot: &Snapshot, body: &str) -> Rows {
         let query = check_query(&format!("query q() {{ {body} }}"), None, &graph.schema).unwrap();
         let read = query.read.with_values(&Default::default(), NOW_MS).unwrap();
-        let options =
-            QueryOptions { memory_bytes_max: MEMORY, spill: SpillPlace::Directory(self.folder.path().to_owned()) };
+        let options = QueryOptions {
+            memory_bytes_max: MEMORY,
+            spill: SpillPlace::Directory(self.folder.path().to_owned()),
+            control: ReadControl::unbounded(),
+        };
         let output = run(snapshot, &graph.schema, &read, &options).await.unwrap();
         let batches: Vec<RecordBatch> = output.batches.try_collect().await.unwrap();
         text_of(&concat_batches(&output.schema, &batches).unwrap())

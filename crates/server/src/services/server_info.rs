@@ -1,11 +1,11 @@
-//! ServerService: what this server is.
+//! ServerService: what this server is, and the reads that it has not finished.
 
 use omnigraph_call::answer;
 use omnigraph_engine::Engine;
 use omnigraph_types::{Feature, ServerInfo};
-use omnigraph_wire::AnswerCodec;
 use omnigraph_wire::v1 as wire;
 use omnigraph_wire::v1::server_service_server::ServerService;
+use omnigraph_wire::{AnswerCodec, RequestCodec};
 use tonic::{Request, Response, Status, async_trait};
 
 /// Every feature that a client may ask about, whether it is on, and what it is.
@@ -43,6 +43,24 @@ impl ServerService for ServerFacts {
         request: Request<wire::GetServerInfoRequest>,
     ) -> Result<Response<wire::GetServerInfoResponse>, Status> {
         answer(request, |_, _| async { Ok(wire::GetServerInfoResponse::to_wire(self.info())) }).await
+    }
+
+    async fn list_queries(
+        &self,
+        request: Request<wire::ListQueriesRequest>,
+    ) -> Result<Response<wire::ListQueriesResponse>, Status> {
+        answer(request, |_, _| async { Ok(wire::ListQueriesResponse::to_wire(self.engine.queries())) }).await
+    }
+
+    async fn cancel_query(
+        &self,
+        request: Request<wire::CancelQueryRequest>,
+    ) -> Result<Response<wire::CancelQueryResponse>, Status> {
+        answer(request, |_, request| async {
+            let id = wire::CancelQueryRequest::from_wire(request)?;
+            self.engine.cancel_query(id).map(wire::CancelQueryResponse::to_wire)
+        })
+        .await
     }
 }
 

@@ -6,6 +6,7 @@ mod flight;
 mod graphs;
 mod harness;
 mod health;
+mod heavy;
 mod loads;
 mod queries;
 mod resets;

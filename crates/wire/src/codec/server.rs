@@ -1,8 +1,8 @@
-//! `server.proto`: what a server is.
+//! `server.proto`: what a server is, and what it reads for its callers.
 
-use omnigraph_types::{Failure, Feature, LimitEntry, LimitUnit, ServerInfo};
+use omnigraph_types::{Failure, Feature, LimitEntry, LimitUnit, QueryId, QueryState, RunningQuery, ServerInfo};
 
-use super::field::{all, each};
+use super::field::{all, decoded, each, invalid, moment, parsed, timestamp};
 use super::message::{AnswerCodec, MalformedAnswer, RequestCodec};
 use crate::v1;
 
@@ -94,5 +94,109 @@ impl AnswerCodec for v1::GetServerInfoResponse {
             limits: all(info.limits)?,
             features: all(info.features)?,
         })
+    }
+}
+
+fn state_to_wire(state: QueryState) -> i32 {
+    let state = match state {
+        QueryState::Queued => v1::QueryState::Queued,
+        QueryState::Running => v1::QueryState::Running,
+        QueryState::Ending => v1::QueryState::Ending,
+        QueryState::Newer => v1::QueryState::Unspecified,
+    };
+    state.into()
+}
+
+fn state_from_wire(number: i32) -> QueryState {
+    match v1::QueryState::try_from(number) {
+        Ok(v1::QueryState::Queued) => QueryState::Queued,
+        Ok(v1::QueryState::Running) => QueryState::Running,
+        Ok(v1::QueryState::Ending) => QueryState::Ending,
+        Ok(v1::QueryState::Unspecified) | Err(_) => QueryState::Newer,
+    }
+}
+
+impl AnswerCodec for v1::RunningQuery {
+    type Value = RunningQuery;
+
+    fn to_wire(query: RunningQuery) -> Self {
+        Self {
+            query_id: query.id.to_string(),
+            graph: query.graph.into(),
+            branch: query.branch.into(),
+            actor: query.actor,
+            text: query.text,
+            started_at: Some(timestamp(query.started_ms)),
+            age_ms: query.age_ms,
+            state: state_to_wire(query.state),
+            rows_sent: query.rows_sent,
+            memory_bytes: query.memory_bytes,
+        }
+    }
+
+    fn from_wire(query: Self) -> Result<RunningQuery, MalformedAnswer> {
+        Ok(RunningQuery {
+            id: parsed("RunningQuery.query_id", &query.query_id)?,
+            graph: parsed("RunningQuery.graph", &query.graph)?,
+            branch: parsed("RunningQuery.branch", &query.branch)?,
+            actor: query.actor,
+            text: query.text,
+            started_ms: moment("RunningQuery.started_at", query.started_at)?,
+            age_ms: query.age_ms,
+            state: state_from_wire(query.state),
+            rows_sent: query.rows_sent,
+            memory_bytes: query.memory_bytes,
+        })
+    }
+}
+
+impl RequestCodec for v1::ListQueriesRequest {
+    type Value = ();
+
+    fn to_wire((): ()) -> Self {
+        Self {}
+    }
+
+    fn from_wire(_: Self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+impl AnswerCodec for v1::ListQueriesResponse {
+    type Value = Vec<RunningQuery>;
+
+    fn to_wire(queries: Self::Value) -> Self {
+        Self { queries: each(queries) }
+    }
+
+    fn from_wire(answer: Self) -> Result<Self::Value, MalformedAnswer> {
+        all(answer.queries)
+    }
+}
+
+impl RequestCodec for v1::CancelQueryRequest {
+    type Value = QueryId;
+
+    fn to_wire(id: QueryId) -> Self {
+        Self { query_id: id.to_string() }
+    }
+
+    fn from_wire(request: Self) -> Result<QueryId, Failure> {
+        let text = &request.query_id;
+        let message =
+            || format!("query_id is {text:?}: give the id of a query, 26 characters, as ListQueries returns it");
+        text.parse().map_err(|_| invalid("query_id", message()))
+    }
+}
+
+impl AnswerCodec for v1::CancelQueryResponse {
+    type Value = RunningQuery;
+
+    fn to_wire(query: RunningQuery) -> Self {
+        Self { query: Some(v1::RunningQuery::to_wire(query)) }
+    }
+
+    fn from_wire(answer: Self) -> Result<RunningQuery, MalformedAnswer> {
+        decoded("CancelQueryResponse.query", answer.query)
     }
 }

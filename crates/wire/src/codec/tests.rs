@@ -19,8 +19,8 @@ use crate::v1;
 use values::{
     branch_info, branch_name, check_part, column_info, commit, commit_id, create_branch, create_graph, delete_branch,
     delete_graph, graph_info, graph_name, graph_receipt, load_request, loaded_rows, operation_id, page, page_of,
-    query_header, query_request, read_at, recovery, repair, repair_part, result_format, schema_info, server_info,
-    type_load, type_load_answer, type_scan, write_receipt,
+    query_header, query_request, read_at, recovery, repair, repair_part, result_format, running_query, schema_info,
+    server_info, type_load, type_load_answer, type_scan, write_receipt,
 };
 
 /// A request there and back, through its bytes.
@@ -122,6 +122,14 @@ proptest! {
         answer::<v1::GetSchemaResponse>(schema);
         answer::<v1::QueryHeader>(header);
         answer::<v1::Column>(column);
+    }
+
+    #[test]
+    fn queries_of_a_server_round_trip(queries in proptest::collection::vec(running_query(), 0..3), one in running_query()) {
+        request::<v1::ListQueriesRequest>(());
+        request::<v1::CancelQueryRequest>(one.id);
+        answer::<v1::ListQueriesResponse>(queries);
+        answer::<v1::CancelQueryResponse>(one);
     }
 
     #[test]

@@ -910,7 +910,7 @@ pub enum ErrorReason {
     CommitNotFound = 15,
     /// No entity of this id. Code NOT_FOUND with ResourceInfo; metadata `name`. Check type and id.
     EntityNotFound = 16,
-    /// No operation, load or recovery of this id. Code NOT_FOUND with ResourceInfo; metadata `name`. Check the id.
+    /// No operation, load, recovery or query of this id. Code NOT_FOUND with ResourceInfo; metadata `name`. Check the id.
     OperationNotFound = 17,
     /// No node or edge type of this name. Code NOT_FOUND with ResourceInfo; metadata `name`. GetSchema returns the names.
     TypeNotFound = 18,
@@ -960,6 +960,8 @@ pub enum ErrorReason {
     DeadlineExceeded = 36,
     /// The caller cancelled. Code CANCELLED; no further metadata. As for a deadline.
     Cancelled = 37,
+    /// A value of a read leaves the range of its type. Code OUT_OF_RANGE; metadata `column`. Narrow the rows, or read a property of another type.
+    EvaluationFailed = 38,
 }
 impl ErrorReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1006,6 +1008,7 @@ impl ErrorReason {
             Self::InvariantViolation => "ERROR_REASON_INVARIANT_VIOLATION",
             Self::DeadlineExceeded => "ERROR_REASON_DEADLINE_EXCEEDED",
             Self::Cancelled => "ERROR_REASON_CANCELLED",
+            Self::EvaluationFailed => "ERROR_REASON_EVALUATION_FAILED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1049,6 +1052,7 @@ impl ErrorReason {
             "ERROR_REASON_INVARIANT_VIOLATION" => Some(Self::InvariantViolation),
             "ERROR_REASON_DEADLINE_EXCEEDED" => Some(Self::DeadlineExceeded),
             "ERROR_REASON_CANCELLED" => Some(Self::Cancelled),
+            "ERROR_REASON_EVALUATION_FAILED" => Some(Self::EvaluationFailed),
             _ => None,
         }
     }
@@ -10315,6 +10319,119 @@ impl ::prost::Name for Feature {
         "/omnigraph.v1.Feature".into()
     }
 }
+/// One query, scan or export that is not finished.
+#[allow(clippy::all)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RunningQuery {
+    /// Its id, a ULID.
+    #[prost(string, tag = "1")]
+    pub query_id: ::prost::alloc::string::String,
+    /// The graph.
+    #[prost(string, tag = "2")]
+    pub graph: ::prost::alloc::string::String,
+    /// The branch that the commit it reads was made on.
+    #[prost(string, tag = "3")]
+    pub branch: ::prost::alloc::string::String,
+    /// Who asked for it.
+    #[prost(string, tag = "4")]
+    pub actor: ::prost::alloc::string::String,
+    /// The beginning of its text, or the type that is scanned.
+    #[prost(string, tag = "5")]
+    pub text: ::prost::alloc::string::String,
+    /// When it arrived.
+    #[prost(message, optional, tag = "6")]
+    pub started_at: ::core::option::Option<::prost_types::Timestamp>,
+    /// Milliseconds since it arrived.
+    #[prost(uint64, tag = "7")]
+    pub age_ms: u64,
+    /// How far it is.
+    #[prost(enumeration = "QueryState", tag = "8")]
+    pub state: i32,
+    /// Rows that were handed to its caller.
+    #[prost(uint64, tag = "9")]
+    pub rows_sent: u64,
+    /// Bytes that its operators held at their last batch.
+    #[prost(uint64, tag = "10")]
+    pub memory_bytes: u64,
+}
+impl ::prost::Name for RunningQuery {
+    const NAME: &'static str = "RunningQuery";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.RunningQuery".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/omnigraph.v1.RunningQuery".into()
+    }
+}
+/// Request of ListQueries.
+#[allow(clippy::all)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListQueriesRequest {}
+impl ::prost::Name for ListQueriesRequest {
+    const NAME: &'static str = "ListQueriesRequest";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.ListQueriesRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/omnigraph.v1.ListQueriesRequest".into()
+    }
+}
+/// Response of ListQueries.
+#[allow(clippy::all)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListQueriesResponse {
+    /// The queries, oldest first. The server's limits on their number bound the list.
+    #[prost(message, repeated, tag = "1")]
+    pub queries: ::prost::alloc::vec::Vec<RunningQuery>,
+}
+impl ::prost::Name for ListQueriesResponse {
+    const NAME: &'static str = "ListQueriesResponse";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.ListQueriesResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/omnigraph.v1.ListQueriesResponse".into()
+    }
+}
+/// Request of CancelQuery.
+#[allow(clippy::all)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CancelQueryRequest {
+    /// The query's id. Required.
+    #[prost(string, tag = "1")]
+    pub query_id: ::prost::alloc::string::String,
+}
+impl ::prost::Name for CancelQueryRequest {
+    const NAME: &'static str = "CancelQueryRequest";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.CancelQueryRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/omnigraph.v1.CancelQueryRequest".into()
+    }
+}
+/// Response of CancelQuery.
+#[allow(clippy::all)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CancelQueryResponse {
+    /// The query as it is now.
+    #[prost(message, optional, tag = "1")]
+    pub query: ::core::option::Option<RunningQuery>,
+}
+impl ::prost::Name for CancelQueryResponse {
+    const NAME: &'static str = "CancelQueryResponse";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.CancelQueryResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/omnigraph.v1.CancelQueryResponse".into()
+    }
+}
 /// What a limit counts.
 #[allow(clippy::all)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
@@ -10353,6 +10470,44 @@ impl LimitUnit {
             "LIMIT_UNIT_ROWS" => Some(Self::Rows),
             "LIMIT_UNIT_MILLISECONDS" => Some(Self::Milliseconds),
             "LIMIT_UNIT_COUNT" => Some(Self::Count),
+            _ => None,
+        }
+    }
+}
+/// How far a query is.
+#[allow(clippy::all)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum QueryState {
+    /// A state that the sender or this version of the contract does not name.
+    Unspecified = 0,
+    /// It waits for its turn.
+    Queued = 1,
+    /// It runs.
+    Running = 2,
+    /// It was answered or cancelled, and keeps its permit and memory until its operators have stopped.
+    Ending = 3,
+}
+impl QueryState {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "QUERY_STATE_UNSPECIFIED",
+            Self::Queued => "QUERY_STATE_QUEUED",
+            Self::Running => "QUERY_STATE_RUNNING",
+            Self::Ending => "QUERY_STATE_ENDING",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "QUERY_STATE_UNSPECIFIED" => Some(Self::Unspecified),
+            "QUERY_STATE_QUEUED" => Some(Self::Queued),
+            "QUERY_STATE_RUNNING" => Some(Self::Running),
+            "QUERY_STATE_ENDING" => Some(Self::Ending),
             _ => None,
         }
     }
@@ -10474,6 +10629,57 @@ pub mod server_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.ServerService", "GetServerInfo"));
             self.inner.unary(req, path, codec).await
         }
+        /// Lists the queries, scans and exports that this server has not finished, oldest first.
+        pub async fn list_queries(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListQueriesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListQueriesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/omnigraph.v1.ServerService/ListQueries",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("omnigraph.v1.ServerService", "ListQueries"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Cancels a query, scan or export of this server. Its caller is answered at once with `CANCELLED`; it keeps its permit and memory until its
+        /// operators have stopped. Fails with `OPERATION_NOT_FOUND` if it is over.
+        pub async fn cancel_query(
+            &mut self,
+            request: impl tonic::IntoRequest<super::CancelQueryRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::CancelQueryResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/omnigraph.v1.ServerService/CancelQuery",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("omnigraph.v1.ServerService", "CancelQuery"));
+            self.inner.unary(req, path, codec).await
+        }
     }
 }
 /// Generated server implementations.
@@ -10495,6 +10701,23 @@ pub mod server_service_server {
             request: tonic::Request<super::GetServerInfoRequest>,
         ) -> std::result::Result<
             tonic::Response<super::GetServerInfoResponse>,
+            tonic::Status,
+        >;
+        /// Lists the queries, scans and exports that this server has not finished, oldest first.
+        async fn list_queries(
+            &self,
+            request: tonic::Request<super::ListQueriesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListQueriesResponse>,
+            tonic::Status,
+        >;
+        /// Cancels a query, scan or export of this server. Its caller is answered at once with `CANCELLED`; it keeps its permit and memory until its
+        /// operators have stopped. Fails with `OPERATION_NOT_FOUND` if it is over.
+        async fn cancel_query(
+            &self,
+            request: tonic::Request<super::CancelQueryRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::CancelQueryResponse>,
             tonic::Status,
         >;
     }
@@ -10605,6 +10828,96 @@ pub mod server_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = GetServerInfoSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/omnigraph.v1.ServerService/ListQueries" => {
+                    #[allow(non_camel_case_types)]
+                    struct ListQueriesSvc<T: ServerService>(pub Arc<T>);
+                    impl<
+                        T: ServerService,
+                    > tonic::server::UnaryService<super::ListQueriesRequest>
+                    for ListQueriesSvc<T> {
+                        type Response = super::ListQueriesResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ListQueriesRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as ServerService>::list_queries(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ListQueriesSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/omnigraph.v1.ServerService/CancelQuery" => {
+                    #[allow(non_camel_case_types)]
+                    struct CancelQuerySvc<T: ServerService>(pub Arc<T>);
+                    impl<
+                        T: ServerService,
+                    > tonic::server::UnaryService<super::CancelQueryRequest>
+                    for CancelQuerySvc<T> {
+                        type Response = super::CancelQueryResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::CancelQueryRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as ServerService>::cancel_query(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = CancelQuerySvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

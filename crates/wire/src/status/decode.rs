@@ -161,6 +161,7 @@ fn problem(reason: ErrorReason, info: &rpc::ErrorInfo, details: &Details<'_>) ->
         ErrorReason::GraphExists | ErrorReason::BranchExists | ErrorReason::ResourceExists => exists(details, info),
         ErrorReason::InvalidRequest => Some(Problem::InvalidRequest { field: meta("field")? }),
         ErrorReason::ParamInvalid => Some(Problem::ParamInvalid { parameter: meta("parameter")? }),
+        ErrorReason::EvaluationFailed => Some(Problem::EvaluationFailed { column: meta("column")? }),
         ErrorReason::LoadInvalid => details.find().map(load_invalid),
         ErrorReason::OperationIdReused => details.find().map(|detail: v1::OperationIdReused| {
             Problem::OperationIdReused { first_digest: detail.first_digest, commit: id(&detail.commit) }

@@ -42,6 +42,7 @@ pub(super) fn code_of(reason: ErrorReason) -> Code {
         | ErrorReason::ParamInvalid
         | ErrorReason::LoadInvalid
         | ErrorReason::OperationIdReused => Code::InvalidArgument,
+        ErrorReason::EvaluationFailed => Code::OutOfRange,
         ErrorReason::ResourceLimit => Code::ResourceExhausted,
         ErrorReason::GraphNotFound
         | ErrorReason::BranchNotFound

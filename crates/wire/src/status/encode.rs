@@ -140,6 +140,9 @@ fn describe(problem: &Problem, parts: &mut Parts) -> ErrorReason {
         Problem::AlreadyExists { resource, name } => named(parts, *resource, name, detail::exists(*resource)),
         Problem::InvalidRequest { field } => invalid_field(parts, "field", field, ErrorReason::InvalidRequest),
         Problem::ParamInvalid { parameter } => invalid_field(parts, "parameter", parameter, ErrorReason::ParamInvalid),
+        Problem::EvaluationFailed { column } => {
+            named_facts(parts, &[("column", column)], ErrorReason::EvaluationFailed)
+        }
         Problem::LoadInvalid { type_name, row, column } => {
             load_invalid(parts, type_name.as_deref(), *row, column.as_deref())
         }

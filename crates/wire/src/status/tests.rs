@@ -71,6 +71,7 @@ fn problems(text: &str, branch: &str, items: usize) -> Vec<Problem> {
         Problem::ResourceLimit { limit: text(), value: u64::MAX, asked: 2 },
         Problem::InvalidRequest { field: text() },
         Problem::ParamInvalid { parameter: text() },
+        Problem::EvaluationFailed { column: text() },
         Problem::LoadInvalid { type_name: Some(text()), row: Some(1), column: Some(text()) },
         Problem::LoadInvalid { type_name: None, row: None, column: None },
         Problem::OperationIdReused { first_digest: text(), commit: None },

@@ -5,11 +5,11 @@ use omnigraph_types::{
     CheckSummary, ColumnInfo, ColumnType, Columns, Commit, CommitId, CommitKind, Confirmation, CreateBranch,
     CreateGraph, DeleteBranch, DeleteGraph, Feature, FileAge, FoundTransaction, GraphId, GraphInfo, GraphName,
     GraphReceipt, GraphVersion, LimitEntry, LimitUnit, LoadMode, LoadRequest, LoadedRows, OnConflict, OperationId,
-    Page, PageRequest, Progress, PropertyId, PropertyInfo, QueryHeader, QueryName, QueryRequest, ReadAt,
-    RecoveredTable, Recovery, RecoveryOutcome, Repair, RepairPart, RepairReport, RepairState, ResultFormat, ScalarType,
-    SchemaInfo, ServerInfo, TableDamage, TableId, TableToRepair, TableVersion, TransactionKind, TypeCounts, TypeKind,
-    TypeLoad, TypeLoadAnswer, TypeScan, TypeShape, TypeSummary, UnnamedFiles, UnnamedKind, UnreadableIntent, WriteMode,
-    WriteOptions, WriteOutcome, WriteReceipt,
+    Page, PageRequest, Progress, PropertyId, PropertyInfo, QueryHeader, QueryId, QueryName, QueryRequest, QueryState,
+    ReadAt, RecoveredTable, Recovery, RecoveryOutcome, Repair, RepairPart, RepairReport, RepairState, ResultFormat,
+    RunningQuery, ScalarType, SchemaInfo, ServerInfo, TableDamage, TableId, TableToRepair, TableVersion,
+    TransactionKind, TypeCounts, TypeKind, TypeLoad, TypeLoadAnswer, TypeScan, TypeShape, TypeSummary, UnnamedFiles,
+    UnnamedKind, UnreadableIntent, WriteMode, WriteOptions, WriteOutcome, WriteReceipt,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -309,6 +309,18 @@ pub(super) fn server_info() -> impl Strategy<Value = ServerInfo> {
     (text(), any::<u32>(), vec(limit, 0..3), vec(feature, 0..3)).prop_map(
         |(version, storage_format, limits, features)| ServerInfo { version, storage_format, limits, features },
     )
+}
+
+pub(super) fn query_id() -> impl Strategy<Value = QueryId> {
+    ulid().prop_map(QueryId)
+}
+
+pub(super) fn running_query() -> impl Strategy<Value = RunningQuery> {
+    let who = (query_id(), graph_name(), branch_name(), text(), text());
+    let what = (time_ms(), any::<u64>(), select(QueryState::ALL), any::<u64>(), any::<u64>());
+    (who, what).prop_map(|((id, graph, branch, actor, text), (started_ms, age_ms, state, rows_sent, memory_bytes))| {
+        RunningQuery { id, graph, branch, actor, text, started_ms, age_ms, state, rows_sent, memory_bytes }
+    })
 }
 
 pub(super) fn recovery() -> impl Strategy<Value = Recovery> {
