@@ -38,7 +38,7 @@ pub(crate) async fn pin(
     graph: &GraphName,
     scan: &TypeScan,
 ) -> Result<GraphSnapshot, Failure> {
-    run::read(engine, context, graph, PinCommit { at: scan.at.clone() }).await
+    run::on_graph(engine, context, graph, PinCommit { at: scan.at.clone() }).await
 }
 
 /// Opens a read: its schema, and its rows as the client takes them.
@@ -53,7 +53,7 @@ pub(crate) async fn open(engine: &Engine, context: &CallContext, read: Read) -> 
             Ok(OpenRead { commit: snapshot.commit().id, schema, batches })
         }
         Read::Query(graph, query) => {
-            let result = run::read(engine, context, &graph, query).await?;
+            let result = run::on_graph(engine, context, &graph, query).await?;
             Ok(OpenRead { commit: result.commit.id, schema: result.schema, batches: result.batches })
         }
     }

@@ -62,7 +62,7 @@ pub(crate) async fn put(
         Capture::NotWanted => None,
     };
     let capture = match captured {
-        Some(id) => Some(TypeLoadAnswer::Capture(run::read(engine, &context, &graph, GetCommit { id }).await?)),
+        Some(id) => Some(TypeLoadAnswer::Capture(run::on_graph(engine, &context, &graph, GetCommit { id }).await?)),
         None => None,
     };
     let put = Put { messages, decoder, load, rows, end };

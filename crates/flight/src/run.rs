@@ -17,21 +17,8 @@ pub async fn graph(engine: &Engine, context: &CallContext, name: &GraphName) -> 
     engine.graph(name).await
 }
 
-/// Runs an operation that reads one graph.
-pub async fn read<O>(
-    engine: &Engine,
-    context: &CallContext,
-    name: &GraphName,
-    operation: O,
-) -> Result<O::Answer, Failure>
-where
-    O: Execute<Target = GraphHandle>,
-{
-    graph(engine, context, name).await?.run(&caller(context), operation).await
-}
-
-/// Runs an operation that writes to one graph.
-pub async fn write<O>(
+/// Runs an operation on one graph.
+pub async fn on_graph<O>(
     engine: &Engine,
     context: &CallContext,
     name: &GraphName,
@@ -44,7 +31,7 @@ where
 }
 
 /// Runs an operation that creates or deletes a graph.
-pub async fn write_root<O>(
+pub async fn on_root<O>(
     engine: &Engine,
     context: &CallContext,
     name: &GraphName,

@@ -150,7 +150,7 @@ async fn deeply_nested_branches_read_and_write() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_creators_one_wins_and_the_other_is_refused() {
     let world = World::new().await;
-    let processes = [world.process().await, world.process().await];
+    let processes = [world.polite_process().await, world.polite_process().await];
     for round in 0..4 {
         let name = format!("b{round}");
         let both = join_all(processes.iter().map(|process| create(process, fresh(), &name))).await;
@@ -226,7 +226,7 @@ async fn deleted_branch_refuses_writes_everywhere_and_its_descendants_stay() {
 #[tokio::test(flavor = "multi_thread")]
 async fn writers_racing_a_removal_win_or_are_refused() {
     let world = World::new().await;
-    let (writers, remover) = (world.process().await, world.process().await);
+    let (writers, remover) = (world.polite_process().await, world.polite_process().await);
     for round in 0..4 {
         let name = format!("b{round}");
         row(create(&remover, fresh(), &name).await);

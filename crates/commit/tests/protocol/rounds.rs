@@ -178,7 +178,7 @@ async fn expected_head_that_has_moved_is_refused_with_both_heads() {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_processes_appending_at_once_lose_nothing_and_double_nothing() {
     let world = World::new().await;
-    let processes = [world.process().await, world.process().await];
+    let processes = [world.polite_process().await, world.polite_process().await];
     let writes = (0..12).map(|n| {
         let process = &processes[n % 2];
         async move {
@@ -195,7 +195,7 @@ async fn two_processes_appending_at_once_lose_nothing_and_double_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_operation_sent_to_two_processes_at_once_is_one_commit() {
     let world = World::new().await;
-    let processes = [world.process().await, world.process().await];
+    let processes = [world.polite_process().await, world.polite_process().await];
     let operation = fresh();
     let both = join_all(processes.iter().map(|process| process.append(operation, "a", &TABLES))).await;
     let ids: Vec<_> = both

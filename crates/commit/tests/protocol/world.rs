@@ -182,6 +182,11 @@ impl World {
         self.process_of(limits(), clock, hooks, failpoints).await
     }
 
+    /// A process with a server's limits. An owner that is alive does not count as gone there, however busy the machine is.
+    pub(crate) async fn polite_process(&self) -> Process {
+        self.process_of(Limits::default(), Arc::new(SystemClock), Vec::new(), FailPoints::default()).await
+    }
+
     /// A process that waits for others as long as a server does: on a busy machine puts are slow, and the grace of an owner grows with them.
     pub(crate) async fn patient_process(&self) -> Process {
         let limits = Limits { ticket_wait_ms: Limits::default().ticket_wait_ms, ..limits() };

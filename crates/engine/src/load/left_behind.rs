@@ -75,7 +75,9 @@ impl LeftBehind {
         let things = self.unnamed();
         match outcome {
             Err(Failure {
-                problem: Problem::OperationRolledBack { .. } | Problem::RecoveryRequired { .. }, ..
+                problem:
+                    Problem::OperationRolledBack { .. } | Problem::RecoveryRequired { .. } | Problem::TableOccupied { .. },
+                ..
             }) => {}
             Ok(_) | Err(_) => remove(&self.store, things).await,
         }

@@ -80,7 +80,7 @@ impl Branches {
         request: wire::CreateBranchRequest,
     ) -> Result<wire::CreateBranchResponse, Failure> {
         let (graph, create) = wire::CreateBranchRequest::from_wire(request)?;
-        let receipt = run::write(&self.engine, &context, &graph, create).await?;
+        let receipt = run::on_graph(&self.engine, &context, &graph, create).await?;
         Ok(wire::CreateBranchResponse::to_wire(receipt))
     }
 
@@ -90,7 +90,7 @@ impl Branches {
         request: wire::GetBranchRequest,
     ) -> Result<wire::GetBranchResponse, Failure> {
         let (graph, name) = wire::GetBranchRequest::from_wire(request)?;
-        let branch = run::read(&self.engine, &context, &graph, GetBranch { name }).await?;
+        let branch = run::on_graph(&self.engine, &context, &graph, GetBranch { name }).await?;
         Ok(wire::GetBranchResponse::to_wire(branch))
     }
 
@@ -104,7 +104,7 @@ impl Branches {
         let page = OpenPage::open(scope, &page, self.engine.limits())?;
         let after = page.cursor().map(|name| branch_name("page_token", name)).transpose()?;
         let list = ListBranches { after, most: page.most() };
-        let branches = run::read(&self.engine, &context, &graph, list).await?;
+        let branches = run::on_graph(&self.engine, &context, &graph, list).await?;
         Ok(wire::ListBranchesResponse::to_wire(page.close(branches, |branch| branch.name.to_string())))
     }
 
@@ -114,7 +114,7 @@ impl Branches {
         request: wire::DeleteBranchRequest,
     ) -> Result<wire::DeleteBranchResponse, Failure> {
         let (graph, delete) = wire::DeleteBranchRequest::from_wire(request)?;
-        let receipt = run::write(&self.engine, &context, &graph, delete).await?;
+        let receipt = run::on_graph(&self.engine, &context, &graph, delete).await?;
         Ok(wire::DeleteBranchResponse::to_wire(receipt))
     }
 }

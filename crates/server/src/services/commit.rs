@@ -67,7 +67,7 @@ impl Commits {
         request: wire::GetCommitRequest,
     ) -> Result<wire::GetCommitResponse, Failure> {
         let (graph, id) = wire::GetCommitRequest::from_wire(request)?;
-        let commit = run::read(&self.engine, &context, &graph, GetCommit { id }).await?;
+        let commit = run::on_graph(&self.engine, &context, &graph, GetCommit { id }).await?;
         Ok(wire::GetCommitResponse::to_wire(commit))
     }
 
@@ -82,7 +82,7 @@ impl Commits {
         let page = OpenPage::open(scope, &page, self.engine.limits())?;
         let after = page.cursor().map(|id| commit_id("page_token", id)).transpose()?;
         let list = ListCommits { branch, after, most: page.most() };
-        let commits = run::read(&self.engine, &context, &graph, list).await?;
+        let commits = run::on_graph(&self.engine, &context, &graph, list).await?;
         Ok(wire::ListCommitsResponse::to_wire(page.close(commits, |commit| commit.id.to_string())))
     }
 }

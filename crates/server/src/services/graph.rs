@@ -72,7 +72,7 @@ impl Graphs {
         request: wire::GetGraphRequest,
     ) -> Result<wire::GetGraphResponse, Failure> {
         let graph = wire::GetGraphRequest::from_wire(request)?;
-        let info = run::read(&self.engine, &context, &graph, GetGraph).await?;
+        let info = run::on_graph(&self.engine, &context, &graph, GetGraph).await?;
         Ok(wire::GetGraphResponse::to_wire(info))
     }
 
@@ -96,7 +96,7 @@ impl Graphs {
     ) -> Result<wire::DeleteGraphResponse, Failure> {
         let delete = wire::DeleteGraphRequest::from_wire(request)?;
         let name = delete.name.clone();
-        let operation_id = run::write_root(&self.engine, &context, &name, delete).await?;
+        let operation_id = run::on_root(&self.engine, &context, &name, delete).await?;
         Ok(wire::DeleteGraphResponse::to_wire(operation_id))
     }
 }
@@ -106,7 +106,7 @@ async fn create_to_its_end(engine: Engine, context: CallContext, create: CreateG
     let runtime = Handle::current();
     let created = spawn_blocking(move || {
         let name = create.name.clone();
-        runtime.block_on(run::write_root(&engine, &context, &name, create))
+        runtime.block_on(run::on_root(&engine, &context, &name, create))
     });
     created.await.unwrap_or_else(|error| {
         let message = "the graph's creation broke off: send the same request again with the same operation_id";

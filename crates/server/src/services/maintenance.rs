@@ -78,8 +78,8 @@ impl Maintenance {
         run::graph(&engine, &context, &graph).await?;
         let report = async move {
             let report = match repair.confirmation {
-                Confirmation::None => run::read(&engine, &context, &graph, repair).await,
-                Confirmation::Given(_) => run::write(&engine, &context, &graph, repair).await,
+                Confirmation::None => run::on_graph(&engine, &context, &graph, repair).await,
+                Confirmation::Given(_) => run::on_graph(&engine, &context, &graph, repair).await,
             };
             report.map(RepairPart::Report)
         };

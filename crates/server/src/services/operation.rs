@@ -51,7 +51,7 @@ impl Operations {
         request: wire::GetOperationRequest,
     ) -> Result<wire::GetOperationResponse, Failure> {
         let (graph, branch, id) = wire::GetOperationRequest::from_wire(request)?;
-        let operation = run::read(&self.engine, &context, &graph, GetOperation { branch, id }).await?;
+        let operation = run::on_graph(&self.engine, &context, &graph, GetOperation { branch, id }).await?;
         Ok(wire::GetOperationResponse::to_wire(operation))
     }
 
@@ -67,7 +67,7 @@ impl Operations {
         let refused = |_| invalid("page_token", "page_token holds no version: begin again without it");
         let before = page.cursor().map(|version| version.parse().map(GraphVersion).map_err(refused)).transpose()?;
         let list = ListRecoveries { branch, before, most: page.most() };
-        let recoveries = run::read(&self.engine, &context, &graph, list).await?;
+        let recoveries = run::on_graph(&self.engine, &context, &graph, list).await?;
         Ok(wire::ListRecoveriesResponse::to_wire(page.close(recoveries, |recovery| recovery.version.to_string())))
     }
 
@@ -77,7 +77,7 @@ impl Operations {
         request: wire::RecoverRequest,
     ) -> Result<wire::RecoverResponse, Failure> {
         let (graph, branch) = wire::RecoverRequest::from_wire(request)?;
-        let recoveries = run::write(&self.engine, &context, &graph, Recover { branch }).await?;
+        let recoveries = run::on_graph(&self.engine, &context, &graph, Recover { branch }).await?;
         Ok(wire::RecoverResponse::to_wire(recoveries))
     }
 }

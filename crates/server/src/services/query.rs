@@ -64,7 +64,7 @@ impl Queries {
     ) -> Result<impl Stream<Item = Result<wire::QueryResponse, Failure>> + Send + use<>, Failure> {
         let (graph, query, format) = wire::QueryRequest::from_wire(request)?;
         let name = query.name.clone();
-        let result = run::read(&self.engine, &context, &graph, query).await?;
+        let result = run::on_graph(&self.engine, &context, &graph, query).await?;
         let columns = rows::columns(result.columns);
         let header = QueryHeader { columns: columns.clone(), commit: result.commit, name };
         let parts = match format {

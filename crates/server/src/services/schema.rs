@@ -62,7 +62,7 @@ impl Schemas {
         request: wire::GetSchemaRequest,
     ) -> Result<wire::GetSchemaResponse, Failure> {
         let (graph, at) = wire::GetSchemaRequest::from_wire(request)?;
-        let schema = run::read(&self.engine, &context, &graph, GetSchema { at }).await?;
+        let schema = run::on_graph(&self.engine, &context, &graph, GetSchema { at }).await?;
         Ok(wire::GetSchemaResponse::to_wire(schema))
     }
 }

@@ -206,8 +206,12 @@ async fn header_of_a_load_on_a_call_that_takes_none_is_refused() {
     let server = TestServer::with_graph().await;
     let mut request = Request::new(table_ticket("Port", &[]));
     request.metadata_mut().insert("x-omnigraph-validate-only", "true".parse().unwrap());
-    let failure = failure(server.flight().do_get(request).await.unwrap_err());
-    assert_eq!(field(failure), "x-omnigraph-validate-only");
+    let streamed = failure(server.flight().do_get(request).await.unwrap_err());
+    assert_eq!(field(streamed), "x-omnigraph-validate-only");
+    let mut request = Request::new(path("Port"));
+    request.metadata_mut().insert("x-omnigraph-mode", "append".parse().unwrap());
+    let unary = failure(server.flight().get_flight_info(request).await.unwrap_err());
+    assert_eq!(field(unary), "x-omnigraph-mode");
 }
 
 #[tokio::test]

@@ -21,6 +21,9 @@ const TRIES_MAX: usize = 10_000;
 const NOTICED_BYTES: usize = 3 * 1024 * 1024;
 const FRAME_BYTES_MAX: usize = 16_384;
 
+/// Loads a type.
+const PUT: &str = "/arrow.flight.protocol.FlightService/DoPut";
+
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
@@ -50,11 +53,14 @@ impl Frames {
             (":authority", "server"),
             ("content-type", "application/grpc"),
             ("te", "trailers"),
-            ("x-omnigraph-mode", "append"),
         ];
+        // No other call takes headers of the contract.
+        let mode = (path == PUT).then_some(("x-omnigraph-mode", "append"));
         // HPACK: literals without indexing and without Huffman coding.
         let literal = |text: &str| [&[u8::try_from(text.len()).unwrap()][..], text.as_bytes()].concat();
-        let block = headers.map(|(name, value)| [vec![0], literal(name), literal(value)].concat()).concat();
+        let headers = headers.into_iter().chain(mode);
+        let block: Vec<u8> =
+            headers.flat_map(|(name, value)| [vec![0], literal(name), literal(value)].concat()).collect();
         let opening = [
             b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(),
             frame(SETTINGS, 0, CONNECTION, &[]),
@@ -154,7 +160,7 @@ async fn reset_put_leaves_nothing() {
     let head = server.head().await;
     let messages: Vec<_> = port_messages(&["OSL", "HAM"]).await.iter().map(framed).collect();
     for _ in 0..RESETS {
-        let mut frames = Frames::begin(&server, "/arrow.flight.protocol.FlightService/DoPut").await;
+        let mut frames = Frames::begin(&server, PUT).await;
         frames.send(&messages[0]).await;
         // The response begins once the load is open and its schema accepted.
         frames.wait_for(HEADERS, STREAM).await;

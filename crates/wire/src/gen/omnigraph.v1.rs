@@ -960,7 +960,7 @@ pub enum ErrorReason {
     DeadlineExceeded = 36,
     /// The caller cancelled. Code CANCELLED; no further metadata. As for a deadline.
     Cancelled = 37,
-    /// A value of a read leaves the range of its type. Code OUT_OF_RANGE; metadata `column`. Narrow the rows, or read a property of another type.
+    /// A value of a read leaves the range of its type. Code INVALID_ARGUMENT; metadata `column`. Narrow the rows, or read a property of another type.
     EvaluationFailed = 38,
 }
 impl ErrorReason {

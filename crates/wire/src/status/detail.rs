@@ -41,8 +41,8 @@ pub(super) fn code_of(reason: ErrorReason) -> Code {
         | ErrorReason::InvalidRequest
         | ErrorReason::ParamInvalid
         | ErrorReason::LoadInvalid
+        | ErrorReason::EvaluationFailed
         | ErrorReason::OperationIdReused => Code::InvalidArgument,
-        ErrorReason::EvaluationFailed => Code::OutOfRange,
         ErrorReason::ResourceLimit => Code::ResourceExhausted,
         ErrorReason::GraphNotFound
         | ErrorReason::BranchNotFound

@@ -19,7 +19,7 @@ use crate::google::rpc;
 use crate::v1;
 
 /// Reasons of the contract, `UNSPECIFIED` apart, that the sample below must reach.
-const REASONS: usize = 37;
+const REASONS: usize = 38;
 
 fn commit(n: u128) -> CommitId {
     CommitId(Ulid::from(n))

@@ -41,9 +41,12 @@ async fn channel(server: &Server) -> Channel {
     Endpoint::from_shared(url(server)).unwrap().connect().await.unwrap()
 }
 
-fn append() -> HeaderMap {
+/// The contract's headers of a call: a load over Flight says how it loads, and no other call takes any.
+fn headers_of(path: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    headers.insert("x-omnigraph-mode", HeaderValue::from_static("append"));
+    if path == PUT {
+        headers.insert("x-omnigraph-mode", HeaderValue::from_static("append"));
+    }
     headers
 }
 
@@ -143,7 +146,7 @@ async fn refused_upload_is_not_stored() {
     let before = client.get_graph(&graph).await.unwrap().head;
     let mut refused = 0;
     for body in damaged_streams(&mut rng) {
-        let answer = rpc::call(&calls, PUT, body, &append()).await;
+        let answer = rpc::call(&calls, PUT, body, &headers_of(PUT)).await;
         let kind = answer.judge().unwrap();
         assert!(answer.took < rpc::DEADLINE, "{kind} after {:?}", answer.took);
         let Some(failure) = answer.failure() else { panic!("a stream without a code for a port was loaded") };
@@ -173,13 +176,13 @@ async fn message_that_lies_about_its_length_is_refused_without_waiting() {
     for path in [PUT, "/omnigraph.v1.LoadService/LoadRows", "/omnigraph.v1.QueryService/Query"] {
         for body in lies {
             let started = Instant::now();
-            let answer = rpc::call(&calls, path, body.to_vec(), &append()).await;
+            let answer = rpc::call(&calls, path, body.to_vec(), &headers_of(path)).await;
             let kind = answer.judge().unwrap();
             assert_ne!(kind, "ok", "{path}: {body:?}");
             assert!(started.elapsed() < Duration::from_secs(5), "{path}: {body:?}: {kind}");
         }
     }
-    let too_long = rpc::call(&calls, PUT, lies[0].to_vec(), &append()).await.failure().unwrap();
+    let too_long = rpc::call(&calls, PUT, lies[0].to_vec(), &headers_of(PUT)).await.failure().unwrap();
     assert!(matches!(too_long.problem, Problem::ResourceLimit { .. }), "{too_long:?}");
     assert_sound(&server).await;
 }
@@ -196,7 +199,9 @@ async fn many_long_requests_at_once_are_refused_before_they_are_held() {
         let all = (0..LONG_REQUESTS).map(|_| {
             let (calls, long) = (calls.clone(), long.clone());
             // All but the last bytes of a message: a server that waits for the rest holds the others.
-            tokio::spawn(async move { rpc::call(&calls, path, long[..long.len() - 1].to_vec(), &append()).await })
+            tokio::spawn(
+                async move { rpc::call(&calls, path, long[..long.len() - 1].to_vec(), &headers_of(path)).await },
+            )
         });
         for call in all.collect::<Vec<_>>() {
             let failure = call.await.unwrap().failure().unwrap();
@@ -209,7 +214,7 @@ async fn many_long_requests_at_once_are_refused_before_they_are_held() {
     let stream = [frame(&first.encode_to_vec()), long[..long.len() - 1].to_vec()].concat();
     let all = (0..LONG_REQUESTS).map(|_| {
         let (calls, stream) = (calls.clone(), stream.clone());
-        tokio::spawn(async move { rpc::call(&calls, PUT, stream, &append()).await })
+        tokio::spawn(async move { rpc::call(&calls, PUT, stream, &headers_of(PUT)).await })
     });
     let mut limited = 0;
     for call in all.collect::<Vec<_>>() {

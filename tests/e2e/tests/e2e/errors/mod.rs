@@ -22,6 +22,7 @@ node Port {
   country: enum(no, dk)?
   depth: F64?
   name: String? @unique
+  tons: I64?
   sketch: Vector(2)?
   @range(depth, 0..60)
   @check(code, "^[A-Z]+$")
@@ -84,12 +85,14 @@ provoked! {
     BranchNotFound: names::branch_that_is_not_there_is_refused,
     CommitNotFound: names::commit_that_is_not_there_is_refused,
     TypeNotFound: names::type_that_is_not_there_is_refused,
+    OperationNotFound: names::query_that_does_not_run_is_refused,
     GraphExists: names::graph_that_exists_is_refused,
     BranchExists: names::branch_that_exists_is_refused,
     InvalidRequest: names::branch_name_that_is_none_is_refused,
     Unimplemented: names::call_that_is_not_offered_is_refused,
     QueryInvalid: texts::query_with_a_mistake_is_refused_at_its_place,
     SchemaInvalid: texts::schema_with_a_mistake_is_refused_at_its_place,
+    EvaluationFailed: texts::sum_beyond_the_range_of_its_type_is_refused,
     ParamInvalid: texts::parameter_that_is_missing_is_refused,
     DeadlineExceeded: wire::call_over_its_deadline_is_refused,
     Cancelled: wire::body_that_breaks_off_is_refused,
@@ -107,7 +110,6 @@ const NOT_PROVOKED: &[(ErrorReason, &str)] = &[
     (ErrorReason::SchemaUnsupported, "ApplySchema is not offered"),
     (ErrorReason::LiveBranches, "ApplySchema is not offered"),
     (ErrorReason::EntityNotFound, "GetEntity and ReadBlob are not offered"),
-    (ErrorReason::OperationNotFound, "GetOperation answers `unknown`, and loads in parts are not offered"),
     (ErrorReason::ResourceExists, "graphs and branches are all that can be made, and they have reasons of their own"),
     (ErrorReason::Unauthenticated, "a server takes no credentials"),
     (ErrorReason::PermissionDenied, "a server takes no credentials, so all callers are one"),

@@ -53,6 +53,15 @@ pub(super) async fn type_that_is_not_there_is_refused() -> Failure {
     failure
 }
 
+pub(super) async fn query_that_does_not_run_is_refused() -> Failure {
+    let world = World::new(&[]).await;
+    let id = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    let failure = refused(world.client.cancel_query(id.parse().unwrap()).await);
+    not_found(&failure, Resource::Operation, id);
+    assert_eq!(world.client.list_queries().await.unwrap(), []);
+    failure
+}
+
 pub(super) async fn graph_that_exists_is_refused() -> Failure {
     let world = World::new(&[]).await;
     let before = world.client.get_graph(&graph_name()).await.unwrap();

@@ -4,7 +4,7 @@ use omnigraph_client::{CreateGraph, PageRequest, QueryRequest};
 use omnigraph_types::{Diagnostic, Effect, Failure, Problem, Retry};
 
 use super::{World, states};
-use crate::support::{graph_name, main_branch, refused};
+use crate::support::{append, graph_name, main_branch, refused};
 
 /// The part of `text` that the finding is about.
 fn marked<'a>(text: &'a str, diagnostic: &Diagnostic) -> &'a str {
@@ -37,6 +37,18 @@ pub(super) async fn schema_with_a_mistake_is_refused_at_its_place() -> Failure {
     states(&failure, Effect::None, Retry::Never);
     let graphs = world.client.list_graphs(PageRequest::default()).await.unwrap();
     assert_eq!(graphs.items.iter().map(|graph| graph.name.to_string()).collect::<Vec<_>>(), ["g"]);
+    failure
+}
+
+pub(super) async fn sum_beyond_the_range_of_its_type_is_refused() -> Failure {
+    let world = World::new(&[]).await;
+    let row = |code| format!("{{\"type\":\"Port\",\"data\":{{\"code\":\"{code}\",\"tons\":{}}}}}\n", i64::MAX);
+    append(&world.client, &[row("OSL"), row("HAM")].concat()).await.unwrap();
+    let text = "query q() { match { $p: Port } return { sum($p.tons) as total } }";
+    let query = QueryRequest::new(main_branch(), text);
+    let failure = refused(world.client.query_rows(&graph_name(), &query).await.map(|_| ()));
+    assert_eq!(failure.problem, Problem::EvaluationFailed { column: "total".to_owned() });
+    states(&failure, Effect::None, Retry::Never);
     failure
 }
 
