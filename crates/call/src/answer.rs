@@ -11,7 +11,7 @@ use omnigraph_types::Failure;
 use tonic::{Request, Response, Status};
 
 use crate::context::CallContext;
-use crate::fault::not_offered;
+use crate::fault::not_offered_by_name;
 use crate::outcome::{refuse, refuse_unwatched};
 use crate::own_headers::OwnHeaders;
 
@@ -49,7 +49,7 @@ where
 /// Refuses a call that the contract declares and this server does not offer. `instead` says what the caller does instead.
 pub fn decline<M, R>(request: &Request<M>, instead: &str) -> Result<R, Status> {
     let context = context_of(request)?;
-    Err(refuse(&context, not_offered(context.call_name(), instead)))
+    Err(refuse(&context, not_offered_by_name(context.call_name(), instead)))
 }
 
 fn context_of<M>(request: &Request<M>) -> Result<CallContext, Status> {

@@ -1,6 +1,6 @@
 //! What can be wrong with a call before its content is read.
 
-use omnigraph_types::{Effect, Failure, Problem};
+use omnigraph_types::{Effect, Failure, FeatureName, Problem};
 use thiserror::Error;
 
 /// A fault of a call.
@@ -56,7 +56,12 @@ impl CallFault {
     }
 }
 
-/// The refusal of a call or an option that the contract has and this server does not offer. `instead` says what the caller does instead.
-pub fn not_offered(feature: &str, instead: &str) -> Failure {
+/// The refusal of an option that the contract has and this server does not offer. `instead` says what the caller does instead.
+pub fn not_offered(feature: FeatureName, instead: &str) -> Failure {
+    not_offered_by_name(feature.as_str(), instead)
+}
+
+/// The refusal of a call, as `not_offered`.
+pub(crate) fn not_offered_by_name(feature: &str, instead: &str) -> Failure {
     Failure::new(Problem::Unimplemented { feature: feature.to_owned() }, format!("{feature} is not offered: {instead}"))
 }

@@ -130,6 +130,17 @@ impl Snapshot {
         self.state().tables.get(&id)
     }
 
+    /// The row of a table that the schema names.
+    ///
+    /// # Errors
+    /// `Corrupt` if there is none.
+    pub fn row(&self, id: TableId) -> Result<&TableRow, CatalogError> {
+        self.table(id).ok_or_else(|| CatalogError::Corrupt {
+            object: format!("version {} of the graph's manifest", self.version()),
+            expected: format!("a row for table {id}"),
+        })
+    }
+
     fn tables_opened(&self) -> MutexGuard<'_, HashMap<TableId, Table>> {
         self.opened.tables.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -155,10 +166,7 @@ impl Snapshot {
         if let Some(table) = self.tables_opened().get(&id) {
             return Ok(table.clone());
         }
-        let row = self.table(id).ok_or_else(|| CatalogError::Corrupt {
-            object: format!("version {} of the graph's manifest", self.version()),
-            expected: format!("a row for table {id}"),
-        })?;
+        let row = self.row(id)?;
         let table = self.opened.store.open_table(&row.pin()).await?;
         self.tables_opened().insert(id, table.clone());
         Ok(table)

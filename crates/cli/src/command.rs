@@ -23,6 +23,7 @@ mod serve;
 mod server;
 mod server_queries;
 mod session;
+mod table;
 mod values;
 
 use std::ffi::OsStr;
@@ -45,7 +46,7 @@ const VERSION: &str = env!("OMNIGRAPH_VERSION");
     propagate_version = true,
     after_help = "\
 Begin with:
-  omnigraph serve --root ./graphs
+  omnigraph serve --root ./graphs --init
   omnigraph graph create airline --schema airline.pg
   omnigraph load airline --type Airport airports.csv --mode append
   omnigraph query airline 'query n() { match { $a: Airport } return { count($a) } }'
@@ -73,6 +74,9 @@ pub(crate) enum Command {
     /// Show the schema of a graph
     #[command(subcommand)]
     Schema(schema::SchemaCommand),
+    /// Show where the rows of the types are stored, for readers of Lance
+    #[command(subcommand)]
+    Table(table::TableCommand),
     /// Make, list, show and delete branches
     #[command(subcommand)]
     Branch(branch::BranchCommand),
@@ -134,12 +138,13 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Outcome, CliError> {
     let done = match command {
         Command::Check(arguments) => return check::run(&Session::open(&global).await?, &arguments).await,
         Command::Repair(arguments) => return repair::run(&Session::open(&global).await?, arguments).await,
-        Command::Serve(arguments) => serve::run(*arguments).await,
+        Command::Serve(arguments) => serve::run(&global, *arguments).await,
         Command::Completions(arguments) => completions::run(&arguments, Arguments::command()),
         Command::Man(arguments) => man::run(&arguments, Arguments::command()),
         Command::Server(arguments) => server::run(&Session::open(&global).await?, arguments).await,
         Command::Graph(command) => graph::run(&global, command).await,
         Command::Schema(command) => schema::run(&Session::open(&global).await?, command).await,
+        Command::Table(command) => table::run(&Session::open(&global).await?, command).await,
         Command::Branch(command) => branch::run(&Session::open(&global).await?, command).await,
         Command::Load(arguments) => load::run(&global, &arguments).await,
         Command::Query(arguments) => query::run(&global, arguments).await,

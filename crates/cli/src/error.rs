@@ -32,6 +32,16 @@ pub(crate) enum CliError {
     /// A read failed.
     #[error(transparent)]
     Read(#[from] ClientError),
+    /// The rows of a type cannot be located, because its table is damaged.
+    #[error("the table of {type_name} cannot be opened: {reason}")]
+    DamagedTable {
+        /// The graph.
+        graph: GraphName,
+        /// The type.
+        type_name: String,
+        /// Why.
+        reason: String,
+    },
     /// A query failed; its text shows where.
     #[error("{error}")]
     Query {

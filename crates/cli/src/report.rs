@@ -30,6 +30,9 @@ pub(crate) fn text(error: &CliError) -> String {
             format!("error: {error}\nnext: an earlier attempt of the load may be stored; ask with\n  {}\n", ask(write))
         }
         CliError::Read(error) => Report::new(error).read(),
+        CliError::DamagedTable { graph, .. } => {
+            format!("error: {error}\nnext: see what is damaged: omnigraph check {graph}\n")
+        }
         CliError::Query { error, text, params } => {
             let mut out = Report::new(error).with_text(text).read();
             out.push_str(&next_of_parameter(error, params));
@@ -75,6 +78,7 @@ pub(crate) fn headline(error: &ClientError) -> String {
         ClientError::Failed(failure) => format!("{}: {}", reason(failure), failure.message),
         ClientError::Url { .. }
         | ClientError::Connect { .. }
+        | ClientError::OtherRoot { .. }
         | ClientError::Broken { .. }
         | ClientError::Arrow { .. }
         | ClientError::Answer { .. } => format!("error: {error}"),

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use omnigraph_types::{Effect, OperationId};
+use omnigraph_types::{Effect, OperationId, ServerInfo};
 use omnigraph_wire::{AnswerCodec, RequestCodec};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Response, Status};
@@ -31,7 +31,7 @@ impl Client {
         Self::connect_with(url, ClientOptions::default()).await
     }
 
-    /// Connects with these options.
+    /// Connects with these options. With `expect_root` the server is asked for its root first, and refused as `OtherRoot` if that is another.
     pub async fn connect_with(url: &str, options: ClientOptions) -> Result<Self, ClientError> {
         let connect = |source| ClientError::Connect { url: url.to_owned(), source };
         let endpoint = Endpoint::from_shared(endpoint::http_url(url)?)
@@ -42,7 +42,18 @@ impl Client {
             .initial_stream_window_size(STREAM_WINDOW_BYTES)
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES);
         let channel = endpoint.connect().await.map_err(connect)?;
-        Ok(Self { channel, options: Arc::new(options) })
+        let client = Self { channel, options: Arc::new(options) };
+        client.require_root(url).await?;
+        Ok(client)
+    }
+
+    async fn require_root(&self, url: &str) -> Result<(), ClientError> {
+        let Some(expected) = self.options.expect_root else { return Ok(()) };
+        let ServerInfo { root_id: found, root, .. } = self.server_info().await?;
+        if found == expected {
+            return Ok(());
+        }
+        Err(ClientError::OtherRoot { url: url.to_owned(), expected, found, root })
     }
 
     /// A fresh idempotency key of this moment.

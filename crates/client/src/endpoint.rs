@@ -1,6 +1,6 @@
 //! `grpc://host:port`, or `host:port` alone, to a place to connect to.
 
-use omnigraph_types::{Failure, Problem};
+use omnigraph_types::{Failure, FeatureName, Problem};
 
 use crate::error::ClientError;
 
@@ -12,7 +12,7 @@ const ENCRYPTED: &str = "grpcs://";
 /// The address that the transport understands.
 pub(crate) fn http_url(url: &str) -> Result<String, ClientError> {
     if url.starts_with(ENCRYPTED) {
-        let problem = Problem::Unimplemented { feature: "grpcs".to_owned() };
+        let problem = Problem::Unimplemented { feature: FeatureName::Tls.to_string() };
         let message = format!("{url}: this version of the client connects without TLS only, by grpc://");
         return Err(Failure::new(problem, message).into());
     }
@@ -66,6 +66,6 @@ mod tests {
     #[test]
     fn encrypted_scheme_is_refused_as_unimplemented() {
         let failure = http_url("grpcs://a:1").unwrap_err().failure();
-        assert_eq!(failure.problem, Problem::Unimplemented { feature: "grpcs".to_owned() });
+        assert_eq!(failure.problem, Problem::Unimplemented { feature: FeatureName::Tls.to_string() });
     }
 }

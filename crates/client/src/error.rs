@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use arrow::error::ArrowError;
 use arrow_flight::error::FlightError;
-use omnigraph_types::{Effect, Failure, Problem, Retry, WriteMode};
+use omnigraph_types::{Effect, Failure, Problem, Retry, RootId, WriteMode};
 use omnigraph_wire::MalformedAnswer;
 use thiserror::Error;
 use tonic::{Code, Status};
@@ -34,6 +34,20 @@ pub enum ClientError {
         /// Why.
         #[source]
         source: tonic::transport::Error,
+    },
+    /// The server serves another root than the options ask for.
+    #[error(
+        "{url} serves the root {found} ({root}), and the root {expected} was asked for: nothing else was sent to it"
+    )]
+    OtherRoot {
+        /// The URL.
+        url: String,
+        /// The id that the options ask for.
+        expected: RootId,
+        /// The id of the server's root.
+        found: RootId,
+        /// The server's root.
+        root: String,
     },
     /// The server answered with a failure: match on its `problem`.
     #[error("{0}")]
@@ -68,6 +82,7 @@ impl ClientError {
         let text = self.to_string();
         match self {
             Self::Url { .. } => Failure::new(Problem::InvalidRequest { field: "url".to_owned() }, text),
+            Self::OtherRoot { .. } => Failure::new(Problem::InvalidRequest { field: "expect_root".to_owned() }, text),
             Self::Connect { .. } => Failure::new(Problem::StorageUnavailable, text),
             Self::Failed(failure) => (**failure).clone(),
             Self::Broken { effect, .. } => {
@@ -85,6 +100,7 @@ impl ClientError {
             Self::Failed(failure) => Some(&failure.problem),
             Self::Url { .. }
             | Self::Connect { .. }
+            | Self::OtherRoot { .. }
             | Self::Broken { .. }
             | Self::Arrow { .. }
             | Self::Answer { .. } => None,
@@ -94,7 +110,7 @@ impl ClientError {
     /// Whether anything was stored.
     pub fn effect(&self) -> Effect {
         match self {
-            Self::Url { .. } | Self::Connect { .. } => Effect::None,
+            Self::Url { .. } | Self::Connect { .. } | Self::OtherRoot { .. } => Effect::None,
             Self::Failed(failure) => failure.effect,
             Self::Broken { effect, .. } => *effect,
             Self::Arrow { .. } | Self::Answer { .. } => Effect::Unknown,
@@ -117,7 +133,7 @@ impl ClientError {
     /// What the caller may do next.
     pub fn retry(&self) -> Retry {
         match self {
-            Self::Url { .. } | Self::Arrow { .. } | Self::Answer { .. } => Retry::Never,
+            Self::Url { .. } | Self::OtherRoot { .. } | Self::Arrow { .. } | Self::Answer { .. } => Retry::Never,
             Self::Connect { .. } | Self::Broken { .. } => Retry::SameRequest,
             Self::Failed(failure) => failure.retry,
         }
@@ -129,6 +145,7 @@ impl ClientError {
             Self::Failed(failure) => failure.retry_after.unwrap_or_default(),
             Self::Url { .. }
             | Self::Connect { .. }
+            | Self::OtherRoot { .. }
             | Self::Broken { .. }
             | Self::Arrow { .. }
             | Self::Answer { .. } => Duration::ZERO,

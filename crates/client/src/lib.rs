@@ -28,10 +28,11 @@ pub use omnigraph_types as types;
 pub use omnigraph_types::{
     BranchInfo, BranchReceipt, Capture, CheckFinding, CheckKind, CheckPart, CheckSeverity, CheckSummary, Columns,
     Commit, CommitKind, Confirmation, CreateBranch, CreateGraph, DeleteBranch, DeleteGraph, Feature, FileAge,
-    FoundTransaction, GraphInfo, GraphReceipt, LoadMode, OnConflict, Operation, OperationState, Page, PageRequest,
-    QueryName, QueryRequest, ReadAt, RecoveredTable, Recovery, RecoveryOutcome, Repair, RepairReport, RepairState,
-    SchemaInfo, ServerInfo, TableDamage, TableToRepair, TransactionKind, TypeCounts, TypeKind, TypeScan, UnnamedFiles,
-    UnnamedKind, UnreadableIntent, WriteMode, WriteOutcome, WriteReceipt,
+    FoundTransaction, GraphInfo, GraphReceipt, LanceBranch, ListTables, LoadMode, OnConflict, Operation,
+    OperationState, Page, PageRequest, QueryName, QueryRequest, ReadAt, RecoveredTable, Recovery, RecoveryOutcome,
+    Repair, RepairReport, RepairState, SchemaInfo, ServerInfo, TableDamage, TableInfo, TablePage, TableState,
+    TableToRepair, TransactionKind, TypeChoice, TypeCounts, TypeKind, TypeScan, UnnamedFiles, UnnamedKind,
+    UnreadableIntent, WriteMode, WriteOutcome, WriteReceipt,
 };
 pub use options::ClientOptions;
 pub use query::{QueryResult, Row, RowResult};

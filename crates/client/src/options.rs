@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use omnigraph_types::RootId;
+
 use crate::deadline::Timeout;
 use crate::retry::RetryPolicy;
 
@@ -21,6 +23,8 @@ pub struct ClientOptions {
     pub message_bytes_max: usize,
     /// Longest wait for a connection.
     pub connect_timeout: Duration,
+    /// The root that the server must have: another server is refused before anything else is asked of it. `None` takes any.
+    pub expect_root: Option<RootId>,
 }
 
 impl Default for ClientOptions {
@@ -30,6 +34,7 @@ impl Default for ClientOptions {
             retry: RetryPolicy::default(),
             message_bytes_max: MESSAGE_BYTES_MAX,
             connect_timeout: CONNECT_TIMEOUT,
+            expect_root: None,
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The schema in force.
+//! The schema in force, and the tables that hold its types.
 
-use omnigraph_types::{Effect, GraphName, ReadAt, SchemaInfo};
+use omnigraph_types::{Effect, GraphName, ListTables, ReadAt, SchemaInfo, TablePage};
 use omnigraph_wire::v1;
 use omnigraph_wire::v1::schema_service_client::SchemaServiceClient;
 use tonic::transport::Channel;
@@ -19,6 +19,15 @@ impl Client {
         self.unary::<v1::GetSchemaRequest, _, _, _>((graph.clone(), at.clone()), Effect::None, |request| {
             let mut service = service(self);
             async move { service.get_schema(request).await }
+        })
+        .await
+    }
+
+    /// Where the rows of the types are stored: nodes before edges, each by name. Every page is of the commit of the first.
+    pub async fn list_tables(&self, graph: &GraphName, list: ListTables) -> Result<TablePage, ClientError> {
+        self.unary::<v1::ListTablesRequest, _, _, _>((graph.clone(), list), Effect::None, |request| {
+            let mut service = service(self);
+            async move { service.list_tables(request).await }
         })
         .await
     }

@@ -31,13 +31,13 @@ async fn main() -> Result<(), Failed> {
     let root = folder.path().join("root");
     let root = root.to_str().ok_or("the temporary folder's name is no text")?;
     let items = batches(rows, item_batch);
-    bare(root, &items, rows).await?;
+    bare(&folder.path().join("bare").display().to_string(), &items, rows).await?;
     let options = EngineOptions {
         limits: Limits::default(),
         clock: Arc::new(SystemClock),
         durability: Durability::Os,
         spill_directory: None,
-        new_root: NewRoot::Anyway,
+        new_root: NewRoot::WhereNothingIs,
         store_hooks: Vec::new(),
     };
     let engine = Engine::open(root, options).await?;

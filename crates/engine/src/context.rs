@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use omnigraph_catalog::Graphs;
 use omnigraph_commit::FailPoints;
-use omnigraph_storage::{Durability, NewRoot, RootClaim, RootProofs, Store, StoreHook, StoreOptions};
+use omnigraph_storage::{Durability, NewRoot, RootClaim, RootProofs, Store, StoreHook, StoreOptions, require_folder};
 use omnigraph_types::{Clock, Limits, OperationId};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -60,6 +60,9 @@ impl Context {
             hooks: options.store_hooks.into_iter().chain(failpoints.hooks()).collect(),
             variables: HashMap::new(),
         };
+        if options.new_root != NewRoot::WhereNothingIs {
+            require_folder(root)?;
+        }
         let store = Store::open(root, store_options).await?;
         let age_max = Duration::from_millis(options.limits.root_proof_age_max_ms);
         let proofs = RootProofs { clock: options.clock.clone(), age_max };

@@ -11,7 +11,9 @@ use omnigraph_commit::FailPointsError;
 use omnigraph_lang::LangError;
 use omnigraph_query::{QueryError, Stopped};
 use omnigraph_storage::StorageError;
-use omnigraph_types::{BranchName, Effect, Failure, GraphName, Problem, ReadSetMember, Resource, Violation, os_phrase};
+use omnigraph_types::{
+    BranchName, Effect, Failure, FeatureName, GraphName, Problem, ReadSetMember, Resource, Violation, os_phrase,
+};
 use thiserror::Error;
 use tokio::task::JoinError;
 
@@ -38,7 +40,7 @@ pub enum EngineError {
     Query(#[from] QueryError),
     /// A column disagrees with the schema it was made for.
     #[error(transparent)]
-    Columns(ColumnsError),
+    Columns(#[from] ColumnsError),
     /// The write protocol refused, with everything a client needs.
     #[error("{0}")]
     Refused(Box<Failure>),
@@ -154,7 +156,7 @@ pub enum EngineError {
     #[error("{feature} is not supported")]
     Unimplemented {
         /// What.
-        feature: String,
+        feature: FeatureName,
     },
     /// The schema or a table's place changed under a load.
     #[error("{member} changed")]
@@ -168,20 +170,6 @@ pub enum EngineError {
         /// The current value.
         actual: String,
     },
-}
-
-impl From<ColumnsError> for EngineError {
-    fn from(error: ColumnsError) -> Self {
-        match error {
-            ColumnsError::BlobStored { type_name, property } => {
-                Self::Unimplemented { feature: format!("storage of Blob properties ({type_name}.{property})") }
-            }
-            ColumnsError::ColumnType { .. }
-            | ColumnsError::ValueType { .. }
-            | ColumnsError::Key(_)
-            | ColumnsError::Arrow(_) => Self::Columns(error),
-        }
-    }
 }
 
 impl From<Failure> for EngineError {
@@ -208,6 +196,9 @@ impl EngineError {
             Self::Spill { ref source, .. } => {
                 let message = describe_spill(source);
                 Failure::new(Problem::StorageUnavailable, message).with_source(self)
+            }
+            Self::Columns(ColumnsError::BlobStored { type_name, property }) => {
+                unsupported(FeatureName::BlobProperties, &format!(" ({type_name}.{property})"))
             }
             Self::Columns(_) | Self::Arrow { .. } | Self::Task(_) | Self::Threads(_) | Self::Defect(_) => {
                 Failure::new(Problem::Internal, format!("a defect of the server: {self}"))
@@ -257,10 +248,7 @@ impl EngineError {
                 let problem = Problem::InvalidRequest { field: "OMNIGRAPH_FAILPOINTS".to_owned() };
                 Failure::new(problem, error.to_string())
             }
-            Self::Unimplemented { feature } => {
-                let message = format!("{feature} is not supported by this version");
-                Failure::new(Problem::Unimplemented { feature }, message)
-            }
+            Self::Unimplemented { feature } => unsupported(feature, ""),
             Self::Moved { branch, member, expected, actual } => {
                 let message = format!("{member} changed while the load ran: load again");
                 Failure::new(Problem::ReadSetChanged { branch, member, expected, actual }, message)
@@ -302,6 +290,12 @@ fn describe_spill(source: &io::Error) -> String {
 /// Whether a failure says that the graph it was asked of does not exist (any more).
 pub(crate) fn is_graph_gone(failure: &Failure) -> bool {
     matches!(failure.problem, Problem::NotFound { resource: Resource::Graph, .. })
+}
+
+/// The refusal of what this version does not do. `place` follows its name.
+fn unsupported(feature: FeatureName, place: &str) -> Failure {
+    let message = format!("{feature}{place} is not supported by this version");
+    Failure::new(Problem::Unimplemented { feature: feature.to_string() }, message)
 }
 
 /// Whether stored data is damaged or foreign, so that no other try will read it.

@@ -38,6 +38,7 @@ pub use omnigraph_storage::{Durability, NewRoot, RootFault, RootOrigin, RootStat
 pub use open_graphs::{GraphHandle, OpenGraphs};
 pub use operations::{
     BranchSettled, CheckGraph, CheckStream, GetBranch, GetCommit, GetGraph, GetOperation, GetSchema, GraphCreated,
-    ListBranches, ListCommits, ListGraphs, ListRecoveries, PinCommit, QueryStream, Recover, Scan, SettleAll,
+    ListBranches, ListCommits, ListGraphs, ListRecoveries, ListTables, PinCommit, QueryStream, Recover, Scan,
+    SettleAll,
 };
 pub use snapshot::{BatchStream, GraphSnapshot};

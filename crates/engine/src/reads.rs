@@ -98,6 +98,35 @@ pub(crate) struct AdmittedRead {
 type Rows = (SchemaRef, BoxStream<'static, Result<RecordBatch>>);
 
 impl AdmittedRead {
+    /// Does `work`, which has one answer, on the threads of reads.
+    pub(crate) async fn answer<T: Send + 'static>(
+        self,
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let Self { threads, entry, control, deadline: _ } = self;
+        let _asking = Asking { _stop: entry.stop.clone().drop_guard(), entry: Arc::clone(&entry) };
+        let stop = entry.stop.clone();
+        let task = async move {
+            // Holds the permit until the work is over.
+            let _control = control;
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => Err(EngineError::Stopped(Stopped::Cancelled)),
+                done = work => done,
+            }
+        };
+        let task = threads.spawn(task.in_current_span());
+        tokio::select! {
+            biased;
+            () = entry.stop.cancelled() => Err(entry.stopped()),
+            done = task => match done {
+                Ok(done) => done,
+                Err(error) if error.is_cancelled() => Err(EngineError::Stopping),
+                Err(error) => Err(EngineError::Task(error)),
+            },
+        }
+    }
+
     /// Does `work` on the threads of reads, and returns when its first rows are there.
     pub(crate) async fn run<W, F>(
         self,

@@ -6,7 +6,8 @@ use arrow_flight::FlightDescriptor;
 use arrow_flight::flight_descriptor::DescriptorType;
 use omnigraph_call::{OwnHeaders, not_offered};
 use omnigraph_types::{
-    BranchName, Capture, Columns, Failure, GraphName, LoadRequest, QueryRequest, ReadAt, TypeLoad, TypeScan,
+    BranchName, Capture, Columns, Failure, FeatureName, GraphName, LoadRequest, QueryRequest, ReadAt, TypeLoad,
+    TypeScan,
 };
 use omnigraph_wire::RequestCodec;
 use omnigraph_wire::codec::{branch_name, graph_name};
@@ -64,7 +65,7 @@ fn command(bytes: &[u8]) -> Result<Any, Failure> {
     let any = any.ok_or_else(|| FlightFault::Unreadable { field: "cmd", expected: COMMAND_EXPECTED }.failure())?;
     if type_name(&any).starts_with(FLIGHT_SQL_PREFIX) {
         let instead = "load with a path [graph, branch, type] and the header x-omnigraph-mode, and read with an omnigraph.v1.QueryTicket";
-        return Err(not_offered("Flight SQL", instead));
+        return Err(not_offered(FeatureName::FlightSql, instead));
     }
     Ok(any)
 }
@@ -102,7 +103,7 @@ impl PutCommand {
     fn from_wire(command: wire::LoadCommand, end: StreamEnd) -> Result<Self, Failure> {
         if !command.load_id.is_empty() || !command.part_id.is_empty() {
             let instead = "leave load_id and part_id out, so that the stream is its own commit";
-            return Err(not_offered("loads in parts", instead));
+            return Err(not_offered(FeatureName::LoadsInParts, instead));
         }
         let (graph, put) = wire::LoadCommand::from_wire(command)?;
         Ok(Self { graph, put, end })
@@ -139,7 +140,7 @@ impl Read {
             Some(Ticket::Query(query)) => Self::from_query(query),
             Some(Ticket::Export(_)) => {
                 let instead = "read the types one by one with TableTickets at one commit";
-                Err(not_offered("exports", instead))
+                Err(not_offered(FeatureName::Exports, instead))
             }
             None => Err(FlightFault::Unreadable { field: "ticket", expected: TICKET_EXPECTED }.failure()),
         }

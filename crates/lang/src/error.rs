@@ -1,6 +1,6 @@
 //! The crate's one error, and how a person sees a finding in its source text.
 
-use omnigraph_types::{Diagnostic, Failure, Problem, Span};
+use omnigraph_types::{Diagnostic, Failure, FeatureName, Problem, Span};
 use thiserror::Error;
 
 use crate::params::ParamError;
@@ -25,8 +25,8 @@ pub enum LangError {
     /// The grammar accepts the text, and this version does not run this part of the language.
     #[error("{feature} (line {}, column {}) is not supported by this version", span.line, span.column)]
     Unimplemented {
-        /// The feature, as a person names it.
-        feature: String,
+        /// The part.
+        feature: FeatureName,
         /// Where it is used.
         span: Span,
     },
@@ -59,7 +59,7 @@ impl LangError {
         let problem = match self {
             Self::Schema { diagnostics } => Problem::SchemaInvalid { diagnostics },
             Self::Query { diagnostics } => Problem::QueryInvalid { diagnostics },
-            Self::Unimplemented { feature, .. } => Problem::Unimplemented { feature },
+            Self::Unimplemented { feature, .. } => Problem::Unimplemented { feature: feature.to_string() },
             Self::QueryUnknown { .. } | Self::QueryNotNamed { .. } => {
                 Problem::InvalidRequest { field: "query_name".to_owned() }
             }

@@ -9,8 +9,8 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_parser};
 use figment::Figment;
 use figment::providers::{Format, Serialized, Toml};
-use omnigraph_engine::Durability;
-use omnigraph_types::Limits;
+use omnigraph_engine::{Durability, NewRoot};
+use omnigraph_types::{Limits, RootId};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -20,6 +20,10 @@ pub struct ServeArgs {
     /// Where the graphs are: a folder, s3://bucket/prefix or az://container/prefix
     #[arg(long, env = "OMNIGRAPH_ROOT")]
     root: Option<String>,
+
+    /// Make a root where nothing is stored: in a missing or empty folder, or below an empty prefix
+    #[arg(long)]
+    init: bool,
 
     /// Address and port to listen on; port 0 takes a free one [default: 127.0.0.1:50051]
     #[arg(long, env = "OMNIGRAPH_LISTEN", value_name = "HOST:PORT", value_parser = parse_listen)]
@@ -102,11 +106,22 @@ pub enum Exposure {
     Insecure,
 }
 
+/// Which root may be served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExpectedRoot {
+    /// The one at the place, or a new one where it may be made.
+    Any(NewRoot),
+    /// The one that was made with this id, and no other.
+    Id(RootId),
+}
+
 /// A server's configuration, complete.
 #[derive(Debug, Clone)]
 pub struct ServeConfig {
     /// Where the graphs are.
     pub root: String,
+    /// Which root that may be.
+    pub expected_root: ExpectedRoot,
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
     /// Where it may listen.
@@ -127,6 +142,9 @@ pub enum ConfigError {
     /// Nothing says where the graphs are.
     #[error("no root: say where the graphs are with --root, OMNIGRAPH_ROOT, or root in the configuration file")]
     NoRoot,
+    /// A root is to be made, and to have an id that it cannot have.
+    #[error("--init makes a root with a new id: give it without --expect-root (OMNIGRAPH_ROOT_ID)")]
+    InitOfExpected,
     /// The file named cannot be found.
     #[error("there is no configuration file {}: check --config or OMNIGRAPH_CONFIG", path.display())]
     NoFile {
@@ -177,8 +195,9 @@ struct Settings {
 }
 
 impl ServeArgs {
-    /// The configuration that flags, variables and file make together.
-    pub fn resolve(self) -> Result<ServeConfig, ConfigError> {
+    /// The configuration that flags, variables and file make together. `expected` is the id of the one root that may be served, if that
+    /// was said.
+    pub fn resolve(self, expected: Option<RootId>) -> Result<ServeConfig, ConfigError> {
         let mut figment = Figment::new();
         if let Some(path) = self.config {
             if !path.is_file() {
@@ -197,7 +216,15 @@ impl ServeArgs {
         };
         let unreadable = |error| ConfigError::Unreadable(Box::new(error));
         let settings = figment.merge(Serialized::defaults(flags)).extract().map_err(unreadable)?;
-        ServeConfig::from_settings(settings)
+        let config = ServeConfig::from_settings(settings)?;
+        let expected_root = match (expected, self.init) {
+            (Some(_), true) => return Err(ConfigError::InitOfExpected),
+            (Some(id), false) => ExpectedRoot::Id(id),
+            // Neither a variable nor a setting of the file: it is said once, when the root is made.
+            (None, true) => ExpectedRoot::Any(NewRoot::WhereNothingIs),
+            (None, false) => ExpectedRoot::Any(NewRoot::InEmptyFolder),
+        };
+        Ok(ServeConfig { expected_root, ..config })
     }
 }
 
@@ -206,6 +233,7 @@ impl ServeConfig {
     pub fn new(root: impl Into<String>) -> Self {
         Self {
             root: root.into(),
+            expected_root: ExpectedRoot::Any(NewRoot::InEmptyFolder),
             listen: SocketAddr::from(([127, 0, 0, 1], 50051)),
             exposure: Exposure::Loopback,
             limits: Limits::default(),

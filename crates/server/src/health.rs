@@ -10,6 +10,8 @@ use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tracing::{error, info, warn};
 
+use crate::contract::SERVICES;
+
 /// Least time between two proofs of a root that nobody writes to.
 const ROOT_PROOF_INTERVAL_MIN: Duration = Duration::from_millis(10);
 /// The wait before the graphs are listed again after that failed.
@@ -17,26 +19,11 @@ const LISTING_RETRY: Duration = Duration::from_secs(1);
 /// The actor of what the server does on its own.
 const ACTOR: &str = "server";
 
-/// The services whose health is reported, besides the server as a whole.
-pub(crate) const SERVICES: [&str; 11] = [
-    "omnigraph.v1.ServerService",
-    "omnigraph.v1.GraphService",
-    "omnigraph.v1.SchemaService",
-    "omnigraph.v1.BranchService",
-    "omnigraph.v1.MutationService",
-    "omnigraph.v1.QueryService",
-    "omnigraph.v1.LoadService",
-    "omnigraph.v1.CommitService",
-    "omnigraph.v1.OperationService",
-    "omnigraph.v1.MaintenanceService",
-    "arrow.flight.protocol.FlightService",
-];
-
 /// Reports one status for the server and for every service.
 pub(crate) async fn report(reporter: &HealthReporter, status: ServingStatus) {
     reporter.set_service_status("", status).await;
-    for service in SERVICES {
-        reporter.set_service_status(service, status).await;
+    for service in SERVICES.iter() {
+        reporter.set_service_status(&service.name, status).await;
     }
 }
 

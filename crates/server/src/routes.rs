@@ -35,6 +35,7 @@ pub(crate) fn routes(engine: &Engine, health: HealthService) -> Result<Routes, R
     let reflection = || {
         tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(omnigraph_wire::FILE_DESCRIPTOR_SET)
+            .register_encoded_file_descriptor_set(omnigraph_wire::FLIGHT_FILE_DESCRIPTOR_SET)
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
     };
     let routes = Routes::new(ServerServiceServer::new(ServerFacts::new(engine())).max_decoding_message_size(bytes_max))

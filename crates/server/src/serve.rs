@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omnigraph_call::CallLayer;
-use omnigraph_engine::{Engine, EngineOptions, NewRoot};
-use omnigraph_types::{Failure, SystemClock, quiet_contained_panics};
+use omnigraph_engine::{Engine, EngineOptions, NewRoot, RootOrigin};
+use omnigraph_types::{Failure, RootId, SystemClock, quiet_contained_panics};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -22,7 +22,7 @@ use tonic_health::ServingStatus;
 use tonic_health::server::{HealthReporter, HealthService};
 use tracing::{info, warn};
 
-use crate::config::{ConfigError, ServeConfig};
+use crate::config::{ConfigError, ExpectedRoot, ServeConfig};
 use crate::{health, routes};
 
 /// Bytes that a client may send on one stream before the server has read them.
@@ -62,6 +62,18 @@ pub enum ServeError {
         #[source]
         failure: Failure,
     },
+    /// The place holds another root than the one that was asked for.
+    #[error(
+        "{root} holds the root {found}, and --expect-root (OMNIGRAPH_ROOT_ID) asks for {expected}: nothing is served"
+    )]
+    OtherRoot {
+        /// The place.
+        root: String,
+        /// The id of the root there.
+        found: RootId,
+        /// The id that was asked for.
+        expected: RootId,
+    },
     /// The contract's own descriptors cannot be read.
     #[error("read the contract's descriptors: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
@@ -91,12 +103,20 @@ impl BoundServer {
             clock: Arc::new(SystemClock),
             durability: config.durability,
             spill_directory: config.spill_directory,
-            new_root: NewRoot::IfEmpty,
+            new_root: match config.expected_root {
+                ExpectedRoot::Any(new) => new,
+                ExpectedRoot::Id(_) => NewRoot::Never,
+            },
             store_hooks: Vec::new(),
         };
         let opened = Engine::open(&config.root, options).await;
         let engine = opened.map_err(|failure| ServeError::Open { root: config.root, failure })?;
-        Ok(Self { listener, address, engine })
+        match config.expected_root {
+            ExpectedRoot::Id(expected) if expected != engine.root_id() => {
+                Err(ServeError::OtherRoot { root: engine.root().to_owned(), found: engine.root_id(), expected })
+            }
+            ExpectedRoot::Id(_) | ExpectedRoot::Any(_) => Ok(Self { listener, address, engine }),
+        }
     }
 
     /// The address that clients call, with its real port.
@@ -162,7 +182,7 @@ pub async fn serve(config: ServeConfig, shutdown: impl Future<Output = ()>) -> R
     };
     let address = server.address();
     info!("listening on {address}");
-    announce(address);
+    announce(address, &server.engine);
     server.run(shutdown).await
 }
 
@@ -172,11 +192,24 @@ fn graceful(shutdown_timeout_ms: u64) -> Duration {
     whole - (whole / END_PART).min(END_MAX)
 }
 
-/// Writes the line that the starting process waits for. A closed standard output does not stop the server.
-fn announce(address: SocketAddr) {
+/// Writes the line that the starting process waits for, and one that names the root. A closed standard output does not stop the server.
+fn announce(address: SocketAddr, engine: &Engine) {
     use std::io::Write;
+    let (root, root_id) = (engine.root(), engine.root_id());
+    let origin = match engine.root_origin() {
+        RootOrigin::Made => {
+            info!(root, %root_id, "made a new root");
+            "new root"
+        }
+        RootOrigin::Found => {
+            info!(root, %root_id, "opened the root");
+            "root"
+        }
+    };
+    // In one write, since the starting process may read one line and close.
+    let lines = format!("listening grpc://{address}\n{origin} {root_id} at {root}\n");
     let mut out = io::stdout().lock();
-    if let Err(error) = writeln!(out, "listening grpc://{address}").and_then(|()| out.flush()) {
+    if let Err(error) = out.write_all(lines.as_bytes()).and_then(|()| out.flush()) {
         warn!(%error, "write the address to standard output");
     }
 }

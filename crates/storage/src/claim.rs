@@ -8,32 +8,29 @@ use crate::blame::object_error;
 use crate::guard::RootProofs;
 use crate::marker::{MARKER, NOTHING_STORED, NewRoot, RootClaim, RootFault, RootOrigin, RootState, decode, encode};
 use crate::remote::unusable;
-use crate::{Certainty, ObjectPath, PutOutcome, StorageError, Store};
+use crate::{Certainty, ObjectPath, PutOutcome, StorageError, Store, StoreKind};
 
-/// What is stored at a place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Content {
-    Nothing,
-    Something,
-}
+/// Names of what is stored at a place that is no root, for the refusal.
+const NAMES_SHOWN_MAX: usize = 3;
 
 impl Store {
     /// Finds the root's marker, or makes a root where `new` permits it. From then on every write is preceded by a proof, at most
     /// `proofs.age_max` old, that the root still has this marker.
     ///
     /// # Errors
-    /// `RootNotEmpty` where no root may be made; `StoreUnusable` with the way out if the store cannot be used at all; `Corrupt` for a marker
+    /// `NoRoot` and `RootNotEmpty` where no root may be made; `StoreUnusable` with the way out if the store cannot be used at all; `Corrupt` for a marker
     /// that is none; any failure of the store.
     pub async fn claim_root(&self, new: NewRoot, proofs: RootProofs) -> Result<RootClaim, StorageError> {
         let started = Moment::now(proofs.clock.as_ref());
         let marker = ObjectPath::new(MARKER);
         let mut origin = RootOrigin::Found;
         let mut found = self.get(&marker).await.map_err(|error| unusable(self.kind(), error))?;
-        if found.is_none() && new == NewRoot::IfEmpty && self.content().await? == Content::Something {
-            // Unless another server has made this root a moment ago.
+        if found.is_none() {
+            let content = self.content().await?;
+            // Another server may have made this root a moment ago.
             found = self.get(&marker).await?;
             if found.is_none() {
-                return Err(StorageError::RootNotEmpty { root: self.root().to_owned() });
+                self.permit(new, content)?;
             }
         }
         if found.is_none() {
@@ -83,14 +80,30 @@ impl Store {
         self.guard().state()
     }
 
-    /// What is stored below a root without a marker.
-    async fn content(&self) -> Result<Content, StorageError> {
+    /// Whether a root may be made at this place, which has none.
+    fn permit(&self, new: NewRoot, content: Vec<String>) -> Result<(), StorageError> {
+        let root = self.root().to_owned();
+        if !content.is_empty() {
+            return Err(StorageError::RootNotEmpty { root, content });
+        }
+        match (new, self.kind()) {
+            (NewRoot::WhereNothingIs, _) | (NewRoot::InEmptyFolder, StoreKind::Local) => Ok(()),
+            (NewRoot::InEmptyFolder, StoreKind::S3 | StoreKind::Azure) | (NewRoot::Never, _) => {
+                Err(StorageError::NoRoot { root })
+            }
+        }
+    }
+
+    /// The first names that are stored below a root without a marker.
+    async fn content(&self) -> Result<Vec<String>, StorageError> {
         let root = self.root_path();
         let below = (*root != Path::default()).then_some(root);
         let listed = self.objects().list_with_delimiter(below).await;
         let listed = listed.map_err(|error| object_error("list the root", self.root(), error))?;
         let names = listed.objects.iter().map(|meta| &meta.location).chain(&listed.common_prefixes);
-        let is_empty = names.filter_map(Path::filename).all(|name| NOTHING_STORED.contains(&name));
-        Ok(if is_empty { Content::Nothing } else { Content::Something })
+        let mut names: Vec<_> =
+            names.filter_map(Path::filename).filter(|name| !NOTHING_STORED.contains(name)).collect();
+        names.sort_unstable();
+        Ok(names.into_iter().take(NAMES_SHOWN_MAX).map(str::to_owned).collect())
     }
 }

@@ -58,11 +58,19 @@ pub enum StorageError {
         /// The cause.
         source: Source,
     },
+    /// No root was made here, and none is to be made.
+    #[error("there is no root at {root:?}")]
+    NoRoot {
+        /// The root as it was named.
+        root: String,
+    },
     /// No root was made here, and something else is stored.
-    #[error("{root:?} is no root, and not empty")]
+    #[error("{root:?} is no root, and not empty: it holds {}", content.join(", "))]
     RootNotEmpty {
         /// The root as it was resolved.
         root: String,
+        /// The first names that are stored there.
+        content: Vec<String>,
     },
     /// The store does not permit this process to read and write below the root.
     #[error("the store of the root cannot be used: {reason}")]
@@ -162,6 +170,7 @@ impl StorageError {
             Self::CommitUnknown { .. } | Self::InexactCommit { .. } => Certainty::Unknown,
             Self::UnsupportedScheme { .. }
             | Self::InvalidRoot { .. }
+            | Self::NoRoot { .. }
             | Self::RootNotEmpty { .. }
             | Self::StoreUnusable { .. }
             | Self::PutIfAbsentIgnored { .. }
@@ -196,11 +205,16 @@ impl StorageError {
                     said(source.as_ref())
                 ),
             ),
-            Self::RootNotEmpty { .. } => (
+            Self::NoRoot { root } => (
                 Problem::InvalidRequest { field: "root".to_owned() },
-                "no root was made at this place, and something else is stored there: check the root's name, name an empty folder, or say \
-                 that a root is to be made there"
-                    .to_owned(),
+                format!("nothing is stored at {root:?}: check the name, or give --init to make a root there"),
+            ),
+            Self::RootNotEmpty { root, content } => (
+                Problem::InvalidRequest { field: "root".to_owned() },
+                format!(
+                    "{root:?} is no root, and something else is stored there ({}): check the name, or name an empty place and give --init",
+                    content.join(", ")
+                ),
             ),
             Self::StoreUnusable { reason, .. } => {
                 (Problem::StorageUnavailable, format!("the store of the root cannot be used: {reason}"))

@@ -42,7 +42,7 @@ pub use marker::{NewRoot, RootClaim, RootFault, RootOrigin, RootState};
 pub use object::{Object, ObjectMeta, PutOutcome};
 pub use omnigraph_types::TransactionKind;
 pub use path::{ObjectPath, PathError};
-pub use root::StoreKind;
+pub use root::{StoreKind, require_folder};
 pub use scan::{BatchStream, Predicate, ScanOrder, ScanRequest};
 pub use store::{Durability, Store, StoreOptions};
 pub use table::{FragmentInfo, Table};

@@ -26,10 +26,12 @@ pub(crate) const PROBES: &str = "__probe";
 /// Where a new root may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewRoot {
-    /// Only where nothing is stored.
-    IfEmpty,
-    /// Beside whatever is stored.
-    Anyway,
+    /// Nowhere: the root must have been made before.
+    Never,
+    /// Only in a folder that exists and is empty; never in a bucket or container, where every prefix looks empty.
+    InEmptyFolder,
+    /// Wherever nothing is stored; a missing folder is made.
+    WhereNothingIs,
 }
 
 /// Where a root came from.

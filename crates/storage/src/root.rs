@@ -54,6 +54,17 @@ pub(crate) struct RemoteRoot {
     pub(crate) prefix: Path,
 }
 
+/// Refuses a root that is named by a folder which does not exist. Asked before a store is opened where no folder is to be made.
+///
+/// # Errors
+/// `NoRoot`, and what `Store::open` says of a name that is none.
+pub fn require_folder(root: &str) -> Result<(), StorageError> {
+    match Root::parse(root)? {
+        Root::Folder(folder) if !folder.exists() => Err(StorageError::NoRoot { root: root.to_owned() }),
+        Root::Folder(_) | Root::Remote(_) => Ok(()),
+    }
+}
+
 impl Root {
     /// Reads a root: a path, `file:///folder`, `s3://bucket/prefix` or `az://container/prefix`.
     pub(crate) fn parse(root: &str) -> Result<Self, StorageError> {

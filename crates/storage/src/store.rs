@@ -256,6 +256,14 @@ impl Store {
         format!("{}/{}", self.inner.root_uri, percent_encoded(path.as_str()))
     }
 
+    /// The name by which any reader of Lance opens the dataset in a folder of the root: an absolute path, or the URL of a store.
+    pub fn dataset_uri(&self, path: &ObjectPath) -> String {
+        match self.kind() {
+            StoreKind::Local => format!("{}/{path}", self.root()),
+            StoreKind::S3 | StoreKind::Azure => self.uri(path),
+        }
+    }
+
     /// A builder that opens a tree with our store, session and commit handler.
     pub(crate) fn dataset_builder(&self, tree: &TreeRef) -> DatasetBuilder {
         let params = ReadParams { store_options: Some(self.params()), ..Default::default() };

@@ -74,6 +74,13 @@ impl Table {
         Bases::Of { tree: &self.inner.pin.tree, clones_of }
     }
 
+    /// URIs of the folders of other trees that data files of this version lie in.
+    pub fn base_paths(&self) -> Vec<String> {
+        let mut paths: Vec<_> = self.dataset().manifest().base_paths.values().map(|base| base.path.clone()).collect();
+        paths.sort_unstable();
+        paths
+    }
+
     /// Whether files can become a part of this table: they were written for its tree, or for one that it was made from.
     pub fn takes(&self, files: &StagedFiles) -> bool {
         files.fragments_for(self.dataset().schema(), &self.bases()).is_ok()

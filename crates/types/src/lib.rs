@@ -8,6 +8,7 @@ mod commit;
 pub mod date;
 mod detail;
 mod failure;
+mod feature;
 mod graph;
 mod id;
 mod limits;
@@ -29,6 +30,7 @@ mod request_effect;
 mod schema;
 mod server;
 mod span;
+mod table;
 mod write;
 
 pub use branch::{BranchInfo, BranchReceipt, CreateBranch, DeleteBranch};
@@ -41,6 +43,7 @@ pub use detail::{
     Violation,
 };
 pub use failure::Failure;
+pub use feature::{Feature, FeatureName};
 pub use graph::{CreateGraph, DeleteGraph, GraphInfo, GraphReceipt};
 pub use id::{
     AttemptId, BranchId, CommitId, GraphId, GraphVersion, LoadId, OperationId, PropertyId, QueryId, RootId, TableId,
@@ -69,6 +72,7 @@ pub use repair::{
 };
 pub use request_effect::{Answered, Deciding, RequestEffect, Share};
 pub use schema::{Cardinality, PropertyInfo, SchemaInfo, TypeShape, TypeSummary};
-pub use server::{Feature, ServerInfo};
+pub use server::ServerInfo;
 pub use span::Span;
+pub use table::{LanceBranch, ListTables, TableInfo, TablePage, TableState, TypeChoice};
 pub use write::{OnConflict, WriteMode, WriteOptions, WriteOutcome, WriteReceipt};

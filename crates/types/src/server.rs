@@ -1,17 +1,6 @@
 //! What a server is.
 
-use crate::LimitEntry;
-
-/// One feature of a server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Feature {
-    /// Its name, such as `flight_sql`. The set is open.
-    pub name: String,
-    /// Whether the server offers it.
-    pub enabled: bool,
-    /// What it is.
-    pub description: String,
-}
+use crate::{Feature, LimitEntry, RootId};
 
 /// What a server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,4 +13,8 @@ pub struct ServerInfo {
     pub limits: Vec<LimitEntry<String>>,
     /// Every feature, offered or not.
     pub features: Vec<Feature>,
+    /// The id of the root that it serves.
+    pub root_id: RootId,
+    /// The root, as the server names it.
+    pub root: String,
 }

@@ -80,7 +80,7 @@ impl Server {
         let log_folder = tempfile::tempdir().unwrap();
         let log = log_folder.path().join("log");
         let mut child = omnigraph()
-            .args(["serve", "--listen", "127.0.0.1:0", "--root"])
+            .args(["serve", "--init", "--listen", "127.0.0.1:0", "--root"])
             .arg(root.as_ref())
             .envs(variables.iter().copied())
             .stdin(Stdio::null())

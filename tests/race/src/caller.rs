@@ -300,7 +300,10 @@ fn refusal(error: &ClientError) -> Answered {
             Problem::ResourceLimit { limit, .. } if limit == "loads_concurrent_max" => Reason::Busy,
             _ => Reason::Defect,
         },
-        ClientError::Url { .. } | ClientError::Arrow { .. } | ClientError::Answer { .. } => Reason::Defect,
+        ClientError::Url { .. }
+        | ClientError::OtherRoot { .. }
+        | ClientError::Arrow { .. }
+        | ClientError::Answer { .. } => Reason::Defect,
     };
     Answered::Refused { reason, effect: error.effect(), text: error.to_string() }
 }

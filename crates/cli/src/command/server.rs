@@ -65,6 +65,8 @@ async fn show(session: &Session) -> Result<(), CliError> {
     session.print(|out| {
         let mut fields = vec![
             ("version", json!(info.version)),
+            ("root", json!(info.root)),
+            ("root_id", json!(info.root_id.to_string())),
             ("storage_format", json!(info.storage_format)),
             ("features", json!(features)),
         ];

@@ -33,7 +33,8 @@ pub(crate) struct Session {
 impl Session {
     /// Connects as the command line says.
     pub(crate) async fn open(global: &Global) -> Result<Self, CliError> {
-        let options = ClientOptions { timeout: global.timeout.unwrap_or_default(), ..ClientOptions::default() };
+        let (timeout, expect_root) = (global.timeout.unwrap_or_default(), global.expect_root);
+        let options = ClientOptions { timeout, expect_root, ..ClientOptions::default() };
         let client = Client::connect_with(&global.url, options).await?;
         Ok(Self { client, output: global.output })
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use omnigraph_catalog::{CatalogError, Made, NewGraph, NewTable};
 use omnigraph_lang::schema::{ParsedSchema, Schema, parse_schema};
 use omnigraph_types::{
-    BranchName, CreateGraph, Diagnostic, GraphName, GraphReceipt, OperationId, OperationState, TypeKind, WriteMode,
-    WriteOutcome,
+    BranchName, CreateGraph, Diagnostic, FeatureName, GraphName, GraphReceipt, OperationId, OperationState, TypeKind,
+    WriteMode, WriteOutcome,
 };
 
 use crate::caller::Caller;
@@ -37,7 +37,7 @@ impl Execute for CreateGraph {
 
     async fn execute(&self, graphs: &OpenGraphs, caller: &Caller) -> Result<GraphCreated> {
         if self.mode == WriteMode::ValidateOnly {
-            return Err(EngineError::Unimplemented { feature: "CreateGraph with validate_only".to_owned() });
+            return Err(EngineError::Unimplemented { feature: FeatureName::GraphValidation });
         }
         let limits = graphs.context().limits();
         let (asked, value) = (self.schema_source.len() as u64, limits.schema_text_bytes_max);

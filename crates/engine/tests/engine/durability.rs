@@ -33,7 +33,7 @@ pub(crate) async fn open(folder: &Path, hooks: Vec<Arc<dyn StoreHook>>) -> Engin
         clock: Arc::new(SystemClock),
         durability: Durability::Full,
         spill_directory: None,
-        new_root: NewRoot::IfEmpty,
+        new_root: NewRoot::WhereNothingIs,
         store_hooks: hooks,
     };
     Engine::open(folder.to_str().unwrap(), options).await.unwrap()

@@ -3,8 +3,8 @@
 use futures::FutureExt;
 use omnigraph_engine::{GetCommit, GetGraph, GetOperation, ListCommits, ListGraphs, PinCommit, SettleAll};
 use omnigraph_types::{
-    BranchName, CommitKind, CreateBranch, CreateGraph, Effect, Limits, LoadMode, OperationState, Problem, ReadAt,
-    Resource, WriteOutcome,
+    BranchName, CommitKind, CreateBranch, CreateGraph, Effect, FeatureName, Limits, LoadMode, OperationState, Problem,
+    ReadAt, Resource, WriteOutcome,
 };
 
 use crate::support::{Root, SPEC, append, commits, create, graph, ids, mint, n, p, request, tester};
@@ -63,7 +63,9 @@ async fn schema_errors_and_blobs_are_refused_before_anything_is_made() {
     let wrong = root.engine.run(&tester(), create("g", "node P { a: Text }")).await.unwrap_err();
     assert!(matches!(wrong.problem, Problem::SchemaInvalid { .. }), "{wrong:?}");
     let blob = root.engine.run(&tester(), create("g", "node P { photo: Blob? }")).await.unwrap_err();
-    assert!(matches!(&blob.problem, Problem::Unimplemented { feature } if feature.contains("P.photo")), "{blob:?}");
+    let feature = FeatureName::BlobProperties.to_string();
+    assert_eq!(blob.problem, Problem::Unimplemented { feature }, "{blob:?}");
+    assert!(blob.message.contains("P.photo"), "{blob}");
     assert_eq!(root.engine.run(&tester(), ListGraphs { after: None, most: usize::MAX }).await.unwrap().len(), 0);
 }
 

@@ -14,3 +14,4 @@ mod ndjson;
 mod oracle;
 mod reads;
 mod support;
+mod tables;

@@ -58,7 +58,7 @@ impl Root {
             clock: Arc::new(SystemClock),
             durability: Durability::Os,
             spill_directory: Some(folder.path().to_owned()),
-            new_root: NewRoot::IfEmpty,
+            new_root: NewRoot::WhereNothingIs,
             store_hooks,
         };
         Engine::open(folder.path().join("root").to_str().unwrap(), options).await.unwrap()

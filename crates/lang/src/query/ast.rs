@@ -1,6 +1,6 @@
 //! Queries as written, before names are resolved.
 
-use std::fmt;
+use omnigraph_types::FeatureName;
 
 use crate::findings::At;
 use crate::query::ir::{CompareOp, Direction};
@@ -34,41 +34,8 @@ pub(crate) struct QueryAst<'a> {
 /// A use of something that is recognized and not run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unsupported {
-    pub(crate) feature: Feature,
+    pub(crate) feature: FeatureName,
     pub(crate) at: At,
-}
-
-/// A part of the language that is recognized and not run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Feature {
-    Mutation,
-    Negation,
-    Undirected,
-    Hops,
-    Search,
-    MatchText,
-    Fuzzy,
-    Nearest,
-    Bm25,
-    Rrf,
-}
-
-impl fmt::Display for Feature {
-    /// The feature as a person names it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Mutation => "mutation queries",
-            Self::Negation => "negation `not { … }`",
-            Self::Undirected => "undirected traversal `<edge>`",
-            Self::Hops => "hop bounds `{m,n}` beyond one hop",
-            Self::Search => "full-text search `search(…)`",
-            Self::MatchText => "phrase search `match_text(…)`",
-            Self::Fuzzy => "fuzzy search `fuzzy(…)`",
-            Self::Nearest => "vector search `nearest(…)`",
-            Self::Bm25 => "text ranking `bm25(…)`",
-            Self::Rrf => "rank fusion `rrf(…)`",
-        })
-    }
 }
 
 #[derive(Debug)]

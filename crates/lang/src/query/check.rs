@@ -10,12 +10,12 @@ mod result;
 
 use std::collections::BTreeSet;
 
-use omnigraph_types::Span;
+use omnigraph_types::{FeatureName, Span};
 
 use crate::code::Code;
 use crate::error::LangError;
 use crate::findings::{At, Findings};
-use crate::query::ast::{BodyAst, Feature, ParamAst, QueryAst, ReadAst};
+use crate::query::ast::{BodyAst, ParamAst, QueryAst, ReadAst};
 use crate::query::check::context::Checker;
 use crate::query::ir::{CheckedQuery, Param, ReadQuery};
 use crate::query::parse::parse_queries;
@@ -86,12 +86,13 @@ impl<'a> Checker<'a, '_> {
         if !self.findings.is_empty() {
             return Err(LangError::Query { diagnostics: self.findings.into_sorted() });
         }
-        let mut unsupported: Vec<(Feature, At)> = ast.unsupported.iter().map(|use_| (use_.feature, use_.at)).collect();
+        let mut unsupported: Vec<(FeatureName, At)> =
+            ast.unsupported.iter().map(|use_| (use_.feature, use_.at)).collect();
         unsupported.extend(&self.unsupported);
         let first = unsupported.into_iter().min_by_key(|(_, at)| at.start);
         if let Some((feature, at)) = first {
             let span = Span::of(text, at.start, at.end);
-            return Err(LangError::Unimplemented { feature: feature.to_string(), span });
+            return Err(LangError::Unimplemented { feature, span });
         }
         let Some(read) = read else {
             // A body without a read is a mutation, which is in the list above.

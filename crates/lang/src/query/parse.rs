@@ -7,11 +7,12 @@ mod context;
 mod expr;
 mod mutation;
 
+use omnigraph_types::FeatureName;
+
 use crate::findings::ParseFailure;
 use crate::lex::{Cursor, Tok};
 use crate::query::ast::{
-    BodyAst, ClauseAst, CountAst, Feature, HopsAst, OrderAst, ParamAst, ProjectionAst, QueryAst, ReadAst, ShapeAst,
-    TraversalAst,
+    BodyAst, ClauseAst, CountAst, HopsAst, OrderAst, ParamAst, ProjectionAst, QueryAst, ReadAst, ShapeAst, TraversalAst,
 };
 use crate::query::ir::Direction;
 use crate::query::parse::context::{Parser, fail};
@@ -205,7 +206,7 @@ impl<'a> Parser<'a> {
     fn negation(&mut self) -> Result<ClauseAst<'a>, ParseFailure> {
         let at = self.cursor.expect_word("not")?;
         self.nested(Self::clause_block)?;
-        self.unsupported(Feature::Negation, at);
+        self.unsupported(FeatureName::Negation, at);
         Ok(ClauseAst::Unsupported)
     }
 

@@ -11,7 +11,11 @@ struct Cli {
 }
 
 fn resolve(arguments: &[&str]) -> Result<ServeConfig, ConfigError> {
-    Cli::try_parse_from([&["omnigraph"], arguments].concat()).unwrap().serve.resolve()
+    resolve_expecting(None, arguments)
+}
+
+fn resolve_expecting(expected: Option<RootId>, arguments: &[&str]) -> Result<ServeConfig, ConfigError> {
+    Cli::try_parse_from([&["omnigraph"], arguments].concat()).unwrap().serve.resolve(expected)
 }
 
 fn file(text: &str) -> tempfile::NamedTempFile {
@@ -27,6 +31,22 @@ fn root_alone_gives_the_defaults() {
     assert_eq!(config.listen.to_string(), "127.0.0.1:50051");
     assert_eq!(config.limits, Limits::default());
     assert_eq!(config.durability, Durability::Full);
+}
+
+#[test]
+fn root_is_made_where_init_says_so_and_never_where_one_is_expected() {
+    let expected = |id, arguments: &[&str]| resolve_expecting(id, arguments).map(|config| config.expected_root);
+    let any = expected(None, &["--root", "data"]).unwrap();
+    assert_eq!(any, ExpectedRoot::Any(NewRoot::InEmptyFolder));
+    let init = expected(None, &["--root", "data", "--init"]).unwrap();
+    assert_eq!(init, ExpectedRoot::Any(NewRoot::WhereNothingIs));
+    let id = "01ARZ3NDEKTSV4RRFFQ69G5FAV".parse().unwrap();
+    assert_eq!(expected(Some(id), &["--root", "data"]).unwrap(), ExpectedRoot::Id(id));
+    let both = expected(Some(id), &["--root", "data", "--init"]).unwrap_err();
+    assert!(matches!(both, ConfigError::InitOfExpected), "{both}");
+    let in_file = file("root = 'a'\ninit = true\n");
+    let refused = resolve(&["--config", in_file.path().to_str().unwrap()]).unwrap_err();
+    assert!(matches!(refused, ConfigError::Unreadable(_)), "{refused}");
 }
 
 #[test]

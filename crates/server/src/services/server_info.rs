@@ -2,26 +2,44 @@
 
 use omnigraph_call::answer;
 use omnigraph_engine::Engine;
-use omnigraph_types::{Feature, ServerInfo};
+use omnigraph_types::{Feature, FeatureName, ServerInfo};
 use omnigraph_wire::v1 as wire;
 use omnigraph_wire::v1::server_service_server::ServerService;
 use omnigraph_wire::{AnswerCodec, RequestCodec};
 use tonic::{Request, Response, Status, async_trait};
 
-/// Every feature that a client may ask about, whether it is on, and what it is.
-const FEATURES: [(&str, bool, &str); 11] = [
-    ("flight", true, "Bulk loads and reads over Arrow Flight on the same address"),
-    ("flight_sql", false, "Flight SQL"),
-    ("tls", false, "Encrypted connections"),
-    ("authentication", false, "Calls by actors with credentials; without it every actor is anonymous"),
-    ("branches", true, "Branches other than main"),
-    ("merges", false, "Merges of a branch into another"),
-    ("mutations", false, "Mutation queries"),
-    ("schema_changes", false, "Changes of a graph's schema"),
-    ("loads_in_parts", false, "Loads whose parts are uploaded apart"),
-    ("maintenance", false, "Indexes, compaction and cleanup by call"),
-    ("repair", true, "Repair of what needs a person, and checks of whole graphs"),
+use crate::contract::SERVICES;
+
+/// Calls that answer `UNIMPLEMENTED`; every other call is offered.
+const DECLINED: [&str; 24] = [
+    "Mutate",
+    "DiffCommits",
+    "WatchCommits",
+    "EnsureIndices",
+    "Optimize",
+    "Cleanup",
+    "Explain",
+    "GetEntity",
+    "ReadBlob",
+    "PlanSchema",
+    "ApplySchema",
+    "LintQuery",
+    "PreviewMerge",
+    "MergeBranch",
+    "BeginLoad",
+    "UploadPart",
+    "CommitLoad",
+    "AbortLoad",
+    "GetLoad",
+    "Handshake",
+    "PollFlightInfo",
+    "DoExchange",
+    "DoAction",
+    "ListActions",
 ];
+
+/// What is offered beside calls.
+const OFFERED: [FeatureName; 1] = [FeatureName::Flight];
 
 /// The service over one engine.
 #[derive(Debug, Clone)]
@@ -66,16 +84,24 @@ impl ServerService for ServerFacts {
 
 impl ServerFacts {
     fn info(&self) -> ServerInfo {
-        let features = FEATURES.into_iter().map(|(name, enabled, description)| Feature {
-            name: name.to_owned(),
-            enabled,
-            description: description.to_owned(),
+        let calls = SERVICES.iter().flat_map(|service| service.calls.iter().map(move |call| (service, call)));
+        let calls = calls.map(|(service, call)| Feature {
+            name: call.clone(),
+            enabled: !DECLINED.contains(&call.as_str()),
+            description: format!("The call {call} of {}", service.name),
+        });
+        let beside = FeatureName::ALL.iter().map(|name| Feature {
+            name: name.to_string(),
+            enabled: OFFERED.contains(name),
+            description: name.description().to_owned(),
         });
         ServerInfo {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             storage_format: omnigraph_engine::STORAGE_FORMAT,
             limits: self.engine.limits().entries().into_iter().map(|limit| limit.into_owned()).collect(),
-            features: features.collect(),
+            features: calls.chain(beside).collect(),
+            root_id: self.engine.root_id(),
+            root: self.engine.root().to_owned(),
         }
     }
 }

@@ -1,4 +1,7 @@
-use omnigraph_server::{BoundServer, ServeConfig, ServeError};
+use std::path::Path;
+
+use omnigraph_engine::NewRoot;
+use omnigraph_server::{BoundServer, ExpectedRoot, ServeConfig, ServeError};
 use omnigraph_types::{Effect, Problem};
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
@@ -9,6 +12,7 @@ use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 use tonic_reflection::pb::v1::{ServerReflectionRequest, ServerReflectionResponse};
 
 use omnigraph_wire::v1 as wire;
+use omnigraph_wire::v1::server_service_client::ServerServiceClient;
 
 use crate::harness::{GRAPH, ROWS, TestServer};
 
@@ -94,7 +98,8 @@ async fn reflection_lists_the_services_of_the_contract() {
         panic!("no list")
     };
     let names: Vec<_> = list.service.into_iter().map(|service| service.name).collect();
-    for name in ["omnigraph.v1.GraphService", "omnigraph.v1.LoadService", "grpc.health.v1.Health"] {
+    let flight = "arrow.flight.protocol.FlightService";
+    for name in ["omnigraph.v1.GraphService", "omnigraph.v1.LoadService", "grpc.health.v1.Health", flight] {
         assert!(names.iter().any(|found| found == name), "{name} is not in {names:?}");
     }
 }
@@ -118,4 +123,70 @@ async fn address_that_is_taken_is_refused_by_name() {
     let Err(error) = BoundServer::bind(config).await else { panic!("bound") };
     assert!(matches!(error, ServeError::Listen { .. }), "{error}");
     assert!(error.to_string().contains(&server.address.to_string()), "{error}");
+}
+
+async fn bind(root: &Path, expected_root: ExpectedRoot) -> Result<(), ServeError> {
+    let mut config = ServeConfig::new(root.to_str().unwrap());
+    config.listen = "127.0.0.1:0".parse().unwrap();
+    config.expected_root = expected_root;
+    BoundServer::bind(config).await.map(drop)
+}
+
+/// The message of a root that is refused.
+async fn refused(root: &Path, expected_root: ExpectedRoot) -> String {
+    match bind(root, expected_root).await.unwrap_err() {
+        ServeError::Open { failure, .. } => {
+            assert_eq!(failure.problem, Problem::InvalidRequest { field: "root".to_owned() });
+            failure.message
+        }
+        other => panic!("{other}"),
+    }
+}
+
+const CARELESS: ExpectedRoot = ExpectedRoot::Any(NewRoot::InEmptyFolder);
+const INIT: ExpectedRoot = ExpectedRoot::Any(NewRoot::WhereNothingIs);
+
+#[tokio::test]
+async fn root_is_made_where_the_operator_says_so_or_the_folder_is_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing");
+    let message = refused(&missing, CARELESS).await;
+    assert!(message.contains("--init") && message.contains(missing.to_str().unwrap()), "{message}");
+    assert!(!missing.exists());
+    bind(&missing, INIT).await.unwrap();
+    bind(&missing, CARELESS).await.unwrap();
+    bind(&missing, INIT).await.unwrap();
+
+    let empty = folder.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    bind(&empty, CARELESS).await.unwrap();
+
+    let other = folder.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("notes.txt"), "of somebody").unwrap();
+    for expected in [CARELESS, INIT] {
+        let message = refused(&other, expected).await;
+        for named in ["notes.txt", "--init", other.canonicalize().unwrap().to_str().unwrap()] {
+            assert!(message.contains(named), "{message}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(&other).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn server_that_is_to_serve_one_root_serves_no_other_and_makes_none() {
+    let server = TestServer::start().await;
+    let mut info = ServerServiceClient::new(server.channel.clone());
+    let info = info.get_server_info(wire::GetServerInfoRequest::default()).await.unwrap().into_inner();
+    let own = info.root_id.parse().unwrap();
+    bind(server.root.path(), ExpectedRoot::Id(own)).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    assert!(refused(folder.path(), ExpectedRoot::Id(own)).await.contains("nothing is stored"));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    bind(folder.path(), CARELESS).await.unwrap();
+    let other = bind(folder.path(), ExpectedRoot::Id(own)).await.unwrap_err();
+    assert!(
+        matches!(other, ServeError::OtherRoot { found, expected, .. } if expected == own && found != own),
+        "{other}"
+    );
 }

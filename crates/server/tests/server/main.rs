@@ -10,4 +10,5 @@ mod heavy;
 mod loads;
 mod queries;
 mod resets;
+mod tables;
 mod transport;

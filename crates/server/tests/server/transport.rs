@@ -1,10 +1,13 @@
 use std::time::Duration;
 
-use omnigraph_types::{Effect, Problem, Retry};
+use omnigraph_types::{Effect, FeatureName, Problem, Retry};
 use omnigraph_wire::v1 as wire;
 use omnigraph_wire::v1::branch_service_client::BranchServiceClient;
 use omnigraph_wire::v1::load_rows_request::Part;
 use omnigraph_wire::v1::mutation_service_client::MutationServiceClient;
+use omnigraph_wire::v1::server_service_client::ServerServiceClient;
+use prost::Message;
+use prost_types::FileDescriptorSet;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Request};
@@ -128,4 +131,42 @@ async fn request_over_the_bound_on_requests_is_refused_to_be_sent_again() {
     drop(send);
     running.await.unwrap().unwrap();
     assert_eq!(server.ports().await.len(), 3);
+}
+
+#[tokio::test]
+async fn call_is_offered_where_the_server_says_so_and_refused_by_its_name_where_not() {
+    let server = TestServer::start().await;
+    let mut info = ServerServiceClient::new(server.channel.clone());
+    let info = info.get_server_info(wire::GetServerInfoRequest::default()).await.unwrap().into_inner();
+    assert_eq!(info.root, server.root.path().canonicalize().unwrap().to_str().unwrap());
+    let sets = [omnigraph_wire::FILE_DESCRIPTOR_SET, omnigraph_wire::FLIGHT_FILE_DESCRIPTOR_SET];
+    let files = sets.map(|set| FileDescriptorSet::decode(set).unwrap().file).into_iter().flatten();
+    let services = files.flat_map(|file| {
+        let package = file.package().to_owned();
+        file.service.into_iter().map(move |service| (format!("{package}.{}", service.name()), service.method))
+    });
+    let mut calls = 0;
+    for (service, call) in
+        services.flat_map(|(service, calls)| calls.into_iter().map(move |call| (service.clone(), call)))
+    {
+        calls += 1;
+        let listed = info.features.iter().find(|feature| feature.name == call.name()).unwrap();
+        let path = format!("/{service}/{}", call.name()).parse().unwrap();
+        let mut client = tonic::client::Grpc::new(server.channel.clone());
+        client.ready().await.unwrap();
+        let codec = tonic_prost::ProstCodec::<(), ()>::default();
+        let answer = client.streaming(Request::new(tokio_stream::iter([()])), path, codec).await;
+        let refusal = match answer {
+            Ok(stream) => stream.into_inner().message().await.err(),
+            Err(status) => Some(status),
+        };
+        let refusal = refusal.map(|status| failure(status).problem);
+        let declined = Problem::Unimplemented { feature: call.name().to_owned() };
+        assert_eq!(refusal == Some(declined), !listed.enabled, "{service} {}: {refusal:?}", call.name());
+    }
+    assert!(calls > 50, "{calls}");
+    for name in FeatureName::ALL {
+        let listed = info.features.iter().find(|feature| feature.name == name.as_str()).unwrap();
+        assert_eq!(listed.enabled, *name == FeatureName::Flight, "{name}");
+    }
 }

@@ -30,7 +30,7 @@ async fn claim(store: &Store, new: NewRoot) -> Result<RootClaim, StorageError> {
 async fn claimed() -> (TempStore, Arc<ManualClock>) {
     let (temp, clock) = (TempStore::open().await, Arc::new(ManualClock::default()));
     let proofs = RootProofs { clock: clock.clone(), age_max: AGE_MAX };
-    temp.store.claim_root(NewRoot::IfEmpty, proofs).await.unwrap();
+    temp.store.claim_root(NewRoot::WhereNothingIs, proofs).await.unwrap();
     (temp, clock)
 }
 
@@ -42,11 +42,29 @@ fn moved(temp: &TempStore) -> PathBuf {
 async fn root_is_made_once_and_found_with_its_id_afterwards() {
     for kind in EVERY_STORE {
         let temp = TempStore::of_kind(kind, Vec::new()).await;
-        let made = claim(&temp.store, NewRoot::IfEmpty).await.unwrap();
+        let made = claim(&temp.store, NewRoot::WhereNothingIs).await.unwrap();
         assert_eq!(made.origin, RootOrigin::Made, "{kind:?}");
         let _created = temp.store.put_if_absent(&intent(), MINE).await.unwrap();
         let other = temp.reopen(Vec::new()).await;
-        let found = claim(&other, NewRoot::IfEmpty).await.unwrap();
+        let found = claim(&other, NewRoot::WhereNothingIs).await.unwrap();
+        assert_eq!((found.id, found.origin), (made.id, RootOrigin::Found), "{kind:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn place_without_a_root_becomes_one_only_where_that_is_permitted() {
+    for kind in EVERY_STORE {
+        let temp = TempStore::of_kind(kind, Vec::new()).await;
+        let refused = claim(&temp.store, NewRoot::Never).await;
+        assert!(matches!(refused, Err(StorageError::NoRoot { .. })), "{kind:?}: {refused:?}");
+        let claimed = claim(&temp.store, NewRoot::InEmptyFolder).await;
+        if kind == StoreKind::Local {
+            assert_eq!(claimed.unwrap().origin, RootOrigin::Made);
+            continue;
+        }
+        assert!(matches!(claimed, Err(StorageError::NoRoot { .. })), "{kind:?}: {claimed:?}");
+        let made = claim(&temp.store, NewRoot::WhereNothingIs).await.unwrap();
+        let found = claim(&temp.reopen(Vec::new()).await, NewRoot::Never).await.unwrap();
         assert_eq!((found.id, found.origin), (made.id, RootOrigin::Found), "{kind:?}");
     }
 }
@@ -56,7 +74,7 @@ async fn racing_servers_make_one_root() {
     let temp = TempStore::open().await;
     let claims = (0..8).map(|_| async {
         let store = temp.reopen(Vec::new()).await;
-        claim(&store, NewRoot::IfEmpty).await.unwrap()
+        claim(&store, NewRoot::WhereNothingIs).await.unwrap()
     });
     let claims = futures::future::join_all(claims).await;
     assert!(claims.iter().all(|claim| claim.id == claims[0].id), "{claims:?}");
@@ -64,29 +82,31 @@ async fn racing_servers_make_one_root() {
 }
 
 #[tokio::test]
-async fn folder_of_something_else_becomes_a_root_only_on_purpose() {
+async fn folder_of_something_else_never_becomes_a_root() {
     let temp = TempStore::open().await;
     std::fs::create_dir_all(temp.folder().join("lost+found")).unwrap();
     std::fs::write(temp.folder().join("README.md"), "a clone").unwrap();
-    let refused = claim(&temp.store, NewRoot::IfEmpty).await.unwrap_err();
+    let refused = claim(&temp.store, NewRoot::WhereNothingIs).await.unwrap_err();
     assert!(matches!(refused, StorageError::RootNotEmpty { .. }), "{refused:?}");
+    let failure = refused.failure();
+    for named in [temp.folder().to_str().unwrap(), "README.md", "--init"] {
+        assert!(failure.message.contains(named), "{failure}");
+    }
     assert!(!temp.folder().join("__root.json").exists());
-    assert_eq!(claim(&temp.store, NewRoot::Anyway).await.unwrap().origin, RootOrigin::Made);
-    assert_eq!(claim(&temp.reopen(vec![]).await, NewRoot::IfEmpty).await.unwrap().origin, RootOrigin::Found);
 }
 
 #[tokio::test]
 async fn what_a_file_system_puts_into_an_empty_folder_is_nothing() {
     let temp = TempStore::open().await;
     std::fs::create_dir_all(temp.folder().join("lost+found")).unwrap();
-    assert_eq!(claim(&temp.store, NewRoot::IfEmpty).await.unwrap().origin, RootOrigin::Made);
+    assert_eq!(claim(&temp.store, NewRoot::WhereNothingIs).await.unwrap().origin, RootOrigin::Made);
 }
 
 #[tokio::test]
 async fn marker_that_is_none_is_corrupt() {
     let temp = TempStore::open().await;
     std::fs::write(temp.folder().join("__root.json"), "{}").unwrap();
-    let refused = claim(&temp.store, NewRoot::Anyway).await.unwrap_err();
+    let refused = claim(&temp.store, NewRoot::Never).await.unwrap_err();
     assert!(matches!(refused, StorageError::Corrupt { .. }), "{refused:?}");
 }
 
@@ -118,7 +138,7 @@ async fn replaced_root_takes_no_write() {
     let _created = temp.store.put_if_absent(&intent(), MINE).await.unwrap();
     std::fs::rename(temp.folder(), moved(&temp)).unwrap();
     let other = temp.reopen(vec![]).await;
-    claim(&other, NewRoot::IfEmpty).await.unwrap();
+    claim(&other, NewRoot::WhereNothingIs).await.unwrap();
     // A folder must be made: the marker is read, however young the proof.
     let error = temp.store.put_if_absent(&ObjectPath::new("g/2.json"), MINE).await.unwrap_err();
     assert_eq!(*temp.store.root_state().borrow(), RootState::Lost(RootFault::Replaced), "{error:?}");
@@ -136,7 +156,7 @@ async fn proof_that_is_too_old_is_renewed_before_a_write() {
     for kind in EVERY_STORE {
         let (temp, clock) = (TempStore::of_kind(kind, Vec::new()).await, Arc::new(ManualClock::default()));
         let proofs = RootProofs { clock: clock.clone(), age_max: AGE_MAX };
-        temp.store.claim_root(NewRoot::IfEmpty, proofs).await.unwrap();
+        temp.store.claim_root(NewRoot::WhereNothingIs, proofs).await.unwrap();
         let _created = temp.store.put_if_absent(&intent(), MINE).await.unwrap();
         temp.store.delete(&ObjectPath::new("__root.json")).await.unwrap();
         temp.store.put(&ObjectPath::new("g/young.json"), MINE).await.unwrap();

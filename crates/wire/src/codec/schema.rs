@@ -1,12 +1,12 @@
 //! `schema.proto`: schemas as answers describe them.
 
 use omnigraph_types::{
-    Cardinality, Failure, GraphName, PropertyId, PropertyInfo, ReadAt, SchemaInfo, TableId, TypeKind, TypeShape,
-    TypeSummary,
+    Cardinality, Failure, GraphName, LanceBranch, ListTables, Page, PageRequest, PropertyId, PropertyInfo, ReadAt,
+    SchemaInfo, TableId, TableInfo, TablePage, TableState, TableVersion, TypeChoice, TypeKind, TypeShape, TypeSummary,
 };
 
 use super::common::{read_at_from_wire, read_at_to_wire, type_kind_from_wire, type_kind_to_wire};
-use super::field::{all, decoded, each, graph_name, non_empty, present};
+use super::field::{all, decoded, each, graph_name, non_empty, optional, present};
 use super::message::{AnswerCodec, MalformedAnswer, RequestCodec};
 use crate::v1;
 
@@ -97,6 +97,86 @@ impl RequestCodec for v1::GetSchemaRequest {
 
     fn from_wire(request: Self) -> Result<Self::Value, Failure> {
         Ok((graph_name("graph", &request.graph)?, read_at_from_wire("at", request.at)?))
+    }
+}
+
+impl RequestCodec for v1::ListTablesRequest {
+    type Value = (GraphName, ListTables);
+
+    fn to_wire((graph, list): Self::Value) -> Self {
+        let r#type = match list.types {
+            TypeChoice::All => String::new(),
+            TypeChoice::Named(name) => name,
+        };
+        let PageRequest { size, token } = list.page;
+        let at = Some(read_at_to_wire(list.at));
+        Self { graph: graph.into(), at, r#type, page_size: size, page_token: token }
+    }
+
+    fn from_wire(request: Self) -> Result<Self::Value, Failure> {
+        let list = ListTables {
+            at: read_at_from_wire("at", request.at)?,
+            types: non_empty(request.r#type).map_or(TypeChoice::All, TypeChoice::Named),
+            page: PageRequest { size: request.page_size, token: request.page_token },
+        };
+        Ok((graph_name("graph", &request.graph)?, list))
+    }
+}
+
+impl AnswerCodec for v1::Table {
+    type Value = TableInfo;
+
+    fn to_wire(table: TableInfo) -> Self {
+        let (base_paths, damage) = match table.state {
+            TableState::Sound { base_paths } => (base_paths, String::new()),
+            TableState::Damaged { reason } => (Vec::new(), reason),
+        };
+        let lance_branch = match table.branch {
+            LanceBranch::Main => String::new(),
+            LanceBranch::Named(tree) => tree.to_string(),
+        };
+        Self {
+            r#type: table.type_name,
+            kind: type_kind_to_wire(table.kind),
+            key: table.key,
+            row_count: table.row_count,
+            dataset_uri: table.dataset,
+            lance_branch,
+            lance_version: table.version.0,
+            base_paths,
+            damage,
+        }
+    }
+
+    fn from_wire(table: Self) -> Result<TableInfo, MalformedAnswer> {
+        Ok(TableInfo {
+            type_name: table.r#type,
+            kind: present("Table.kind", type_kind_from_wire(table.kind))?,
+            key: table.key,
+            row_count: table.row_count,
+            dataset: table.dataset_uri,
+            branch: optional("Table.lance_branch", &table.lance_branch)?.map_or(LanceBranch::Main, LanceBranch::Named),
+            version: TableVersion(table.lance_version),
+            state: match non_empty(table.damage) {
+                None => TableState::Sound { base_paths: table.base_paths },
+                Some(reason) => TableState::Damaged { reason },
+            },
+        })
+    }
+}
+
+impl AnswerCodec for v1::ListTablesResponse {
+    type Value = TablePage;
+
+    fn to_wire(TablePage { page, commit }: TablePage) -> Self {
+        Self { tables: each(page.items), commit: Some(v1::Commit::to_wire(commit)), next_page_token: page.next }
+    }
+
+    fn from_wire(response: Self) -> Result<TablePage, MalformedAnswer> {
+        Ok(TablePage {
+            page: Page { items: all(response.tables)?, next: response.next_page_token },
+            commit: decoded("ListTablesResponse.commit", response.commit)?,
+        })
     }
 }
 

@@ -84,6 +84,8 @@ impl AnswerCodec for v1::GetServerInfoResponse {
             storage_format: info.storage_format,
             limits: each(info.limits),
             features: each(info.features),
+            root_id: info.root_id.to_string(),
+            root: info.root,
         }
     }
 
@@ -93,6 +95,8 @@ impl AnswerCodec for v1::GetServerInfoResponse {
             storage_format: info.storage_format,
             limits: all(info.limits)?,
             features: all(info.features)?,
+            root_id: parsed("GetServerInfoResponse.root_id", &info.root_id)?,
+            root: info.root,
         })
     }
 }

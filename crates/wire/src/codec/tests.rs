@@ -18,9 +18,9 @@ use super::message::{AnswerCodec, MalformedAnswer, RequestCodec};
 use crate::v1;
 use values::{
     branch_info, branch_name, check_part, column_info, commit, commit_id, create_branch, create_graph, delete_branch,
-    delete_graph, graph_info, graph_name, graph_receipt, load_request, loaded_rows, operation_id, page, page_of,
-    query_header, query_request, read_at, recovery, repair, repair_part, result_format, running_query, schema_info,
-    server_info, type_load, type_load_answer, type_scan, write_receipt,
+    delete_graph, graph_info, graph_name, graph_receipt, list_tables, load_request, loaded_rows, operation_id, page,
+    page_of, query_header, query_request, read_at, recovery, repair, repair_part, result_format, running_query,
+    schema_info, server_info, table_page, type_load, type_load_answer, type_scan, write_receipt,
 };
 
 /// A request there and back, through its bytes.
@@ -45,6 +45,12 @@ proptest! {
         request::<v1::GetGraphRequest>(graph.clone());
         request::<v1::ListGraphsRequest>(page);
         request::<v1::GetSchemaRequest>((graph, at));
+    }
+
+    #[test]
+    fn lists_of_tables_round_trip(graph in graph_name(), list in list_tables(), page in table_page()) {
+        request::<v1::ListTablesRequest>((graph, list));
+        answer::<v1::ListTablesResponse>(page);
     }
 
     #[test]

@@ -9380,6 +9380,102 @@ impl ::prost::Name for GetSchemaResponse {
         "/omnigraph.v1.GetSchemaResponse".into()
     }
 }
+/// Request of ListTables.
+#[allow(clippy::all)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListTablesRequest {
+    /// The graph's name.
+    #[prost(string, tag = "1")]
+    pub graph: ::prost::alloc::string::String,
+    /// The state. Unset is the head of branch `main`. Every page is of the commit of the first.
+    #[prost(message, optional, tag = "2")]
+    pub at: ::core::option::Option<ReadPoint>,
+    /// Only this type. Empty lists all; a type that the schema does not have is `TYPE_NOT_FOUND`.
+    #[prost(string, tag = "3")]
+    pub r#type: ::prost::alloc::string::String,
+    /// Most tables on a page. 0 is the server's default; more than its maximum is served as the maximum.
+    #[prost(uint32, tag = "4")]
+    pub page_size: u32,
+    /// `next_page_token` of the page before, else empty. Bound to the other fields of the request.
+    #[prost(string, tag = "5")]
+    pub page_token: ::prost::alloc::string::String,
+}
+impl ::prost::Name for ListTablesRequest {
+    const NAME: &'static str = "ListTablesRequest";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.ListTablesRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/omnigraph.v1.ListTablesRequest".into()
+    }
+}
+/// The table of one type at one commit.
+#[allow(clippy::all)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Table {
+    /// The type's name.
+    #[prost(string, tag = "1")]
+    pub r#type: ::prost::alloc::string::String,
+    /// Whether it is a node type or an edge type.
+    #[prost(enumeration = "TypeKind", tag = "2")]
+    pub kind: i32,
+    /// Members of the key, in its order; empty for a type without a key.
+    #[prost(string, repeated, tag = "3")]
+    pub key: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Rows at the commit.
+    #[prost(uint64, tag = "4")]
+    pub row_count: u64,
+    /// The Lance dataset: an absolute path on the server's machine, or the URL of a store.
+    #[prost(string, tag = "5")]
+    pub dataset_uri: ::prost::alloc::string::String,
+    /// The branch of the dataset that holds the version; empty for its main branch.
+    #[prost(string, tag = "6")]
+    pub lance_branch: ::prost::alloc::string::String,
+    /// The version of that branch.
+    #[prost(uint64, tag = "7")]
+    pub lance_version: u64,
+    /// URIs of the other folders that its data files lie in.
+    #[prost(string, repeated, tag = "8")]
+    pub base_paths: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Why the version cannot be opened; empty if it can.
+    #[prost(string, tag = "9")]
+    pub damage: ::prost::alloc::string::String,
+}
+impl ::prost::Name for Table {
+    const NAME: &'static str = "Table";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.Table".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/omnigraph.v1.Table".into()
+    }
+}
+/// Response of ListTables.
+#[allow(clippy::all)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListTablesResponse {
+    /// The tables.
+    #[prost(message, repeated, tag = "1")]
+    pub tables: ::prost::alloc::vec::Vec<Table>,
+    /// The commit that they belong to.
+    #[prost(message, optional, tag = "2")]
+    pub commit: ::core::option::Option<Commit>,
+    /// Token of the next page; empty on the last one.
+    #[prost(string, tag = "3")]
+    pub next_page_token: ::prost::alloc::string::String,
+}
+impl ::prost::Name for ListTablesResponse {
+    const NAME: &'static str = "ListTablesResponse";
+    const PACKAGE: &'static str = "omnigraph.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "omnigraph.v1.ListTablesResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/omnigraph.v1.ListTablesResponse".into()
+    }
+}
 /// One step of a plan. Which names are set follows from the kind.
 #[allow(clippy::all)]
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -9854,6 +9950,32 @@ pub mod schema_service_client {
                 .insert(GrpcMethod::new("omnigraph.v1.SchemaService", "ApplySchema"));
             self.inner.unary(req, path, codec).await
         }
+        /// Lists where the rows of the types are stored: for each type the version of the Lance dataset that holds them at one commit, nodes before
+        /// edges, each by name. A table that cannot be opened is listed as damaged.
+        pub async fn list_tables(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListTablesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListTablesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/omnigraph.v1.SchemaService/ListTables",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("omnigraph.v1.SchemaService", "ListTables"));
+            self.inner.unary(req, path, codec).await
+        }
         /// Checks a query's text against a schema without running it.
         pub async fn lint_query(
             &mut self,
@@ -9916,6 +10038,15 @@ pub mod schema_service_server {
             request: tonic::Request<super::ApplySchemaRequest>,
         ) -> std::result::Result<
             tonic::Response<super::ApplySchemaResponse>,
+            tonic::Status,
+        >;
+        /// Lists where the rows of the types are stored: for each type the version of the Lance dataset that holds them at one commit, nodes before
+        /// edges, each by name. A table that cannot be opened is listed as damaged.
+        async fn list_tables(
+            &self,
+            request: tonic::Request<super::ListTablesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListTablesResponse>,
             tonic::Status,
         >;
         /// Checks a query's text against a schema without running it.
@@ -10139,6 +10270,51 @@ pub mod schema_service_server {
                     };
                     Box::pin(fut)
                 }
+                "/omnigraph.v1.SchemaService/ListTables" => {
+                    #[allow(non_camel_case_types)]
+                    struct ListTablesSvc<T: SchemaService>(pub Arc<T>);
+                    impl<
+                        T: SchemaService,
+                    > tonic::server::UnaryService<super::ListTablesRequest>
+                    for ListTablesSvc<T> {
+                        type Response = super::ListTablesResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ListTablesRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as SchemaService>::list_tables(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ListTablesSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
                 "/omnigraph.v1.SchemaService/LintQuery" => {
                     #[allow(non_camel_case_types)]
                     struct LintQuerySvc<T: SchemaService>(pub Arc<T>);
@@ -10251,9 +10427,15 @@ pub struct GetServerInfoResponse {
     /// Every limit in force.
     #[prost(message, repeated, tag = "3")]
     pub limits: ::prost::alloc::vec::Vec<Limit>,
-    /// Every feature that a client may want to ask about, and whether it is on.
+    /// Every call of the contract and every other feature that a client may want to ask about, and whether it is on.
     #[prost(message, repeated, tag = "4")]
     pub features: ::prost::alloc::vec::Vec<Feature>,
+    /// Id of the root that it serves: a ULID that the root keeps for ever. Servers of one root have one id.
+    #[prost(string, tag = "5")]
+    pub root_id: ::prost::alloc::string::String,
+    /// The root, as the server names it.
+    #[prost(string, tag = "6")]
+    pub root: ::prost::alloc::string::String,
 }
 impl ::prost::Name for GetServerInfoResponse {
     const NAME: &'static str = "GetServerInfoResponse";
@@ -10299,7 +10481,8 @@ impl ::prost::Name for Limit {
 #[allow(clippy::all)]
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Feature {
-    /// Its name, such as `tls` or `flight_sql`. The set is open.
+    /// Its name: that of a call, such as `MergeBranch`, or of something else, such as `Flight SQL`. UNIMPLEMENTED errors call it the same.
+    /// The set is open.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     /// Whether this server offers it.

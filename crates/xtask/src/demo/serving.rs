@@ -62,7 +62,7 @@ impl Server {
         let mut supervisor = Command::new("sh")
             .args(["-c", SUPERVISOR, "supervisor"])
             .arg(binary)
-            .args(["serve", "--listen", "127.0.0.1:0", "--root"])
+            .args(["serve", "--init", "--listen", "127.0.0.1:0", "--root"])
             .arg(root)
             // The demo prints each step itself; of the server's log only warnings add to that.
             .env("RUST_LOG", "warn")

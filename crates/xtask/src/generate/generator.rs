@@ -9,12 +9,15 @@ use prost_types::FileDescriptorSet;
 use super::Mode;
 use crate::error::{Error, Result};
 use crate::files;
-use crate::workspace::{Workspace, say};
+use crate::workspace::{Workspace, run as run_command, say};
 
 /// Where the generated code lives.
 const GENERATED: &str = "crates/wire/src/gen";
-/// The descriptors, which server reflection answers from.
+/// The descriptors, which server reflection answers from: of the contract, and of Arrow Flight, whose code is the arrow-flight crate's.
 const DESCRIPTORS: &str = "descriptors.binpb";
+const FLIGHT_DESCRIPTORS: &str = "flight.binpb";
+/// The folder of Arrow Flight's interface, below `proto/`.
+const FLIGHT: &str = "proto/arrow";
 
 /// Generates, or compares.
 pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
@@ -46,7 +49,8 @@ pub(crate) fn run(workspace: &Workspace, mode: Mode) -> Result<()> {
 }
 
 fn generate(workspace: &Workspace, out: &Path) -> Result<()> {
-    let protos = protos(workspace)?;
+    let mut protos = protos(workspace, "proto")?;
+    protos.retain(|path| !path.starts_with(workspace.path(FLIGHT)));
     let descriptors = out.join(DESCRIPTORS);
     let failed =
         |source: io::Error| Error::new(format!("compile proto/: {source}")).way_out("mend the proto file it names");
@@ -64,23 +68,31 @@ fn generate(workspace: &Workspace, out: &Path) -> Result<()> {
         .include_file("mod.rs")
         .compile_with_config(config, &protos, &[workspace.path("proto")])
         .map_err(failed)?;
-    let set = files::read(&descriptors)?;
-    files::write(&descriptors, &without_source(&set)?)
+    strip(&descriptors)?;
+    describe_flight(workspace, &out.join(FLIGHT_DESCRIPTORS))
 }
 
-/// Every proto file, sorted: the order decides the order of the output.
-fn protos(workspace: &Workspace) -> Result<Vec<PathBuf>> {
-    let mut protos = files::below(&workspace.path("proto"), &["node_modules"])?;
+fn describe_flight(workspace: &Workspace, descriptors: &Path) -> Result<()> {
+    let mut protoc = workspace.command(workspace.protoc());
+    protoc.arg("--include_imports").arg("--proto_path").arg(workspace.path("proto"));
+    protoc.arg("--descriptor_set_out").arg(descriptors).args(protos(workspace, FLIGHT)?);
+    run_command(&mut protoc, "mend the proto file it names")?;
+    strip(descriptors)
+}
+
+/// Every proto file of a folder, sorted: the order decides the order of the output.
+fn protos(workspace: &Workspace, folder: &str) -> Result<Vec<PathBuf>> {
+    let mut protos = files::below(&workspace.path(folder), &["node_modules"])?;
     protos.retain(|path| path.extension().is_some_and(|extension| extension == "proto"));
     Ok(protos)
 }
 
-/// The descriptors without comments and places, which reflection does not need.
-fn without_source(bytes: &[u8]) -> Result<Vec<u8>> {
-    let mut set = FileDescriptorSet::decode(bytes)
+/// Removes comments and places, which reflection does not need.
+fn strip(descriptors: &Path) -> Result<()> {
+    let mut set = FileDescriptorSet::decode(files::read(descriptors)?.as_slice())
         .map_err(|source| Error::new(format!("read the descriptors that protoc wrote: {source}")))?;
     for file in &mut set.file {
         file.source_code_info = None;
     }
-    Ok(set.encode_to_vec())
+    files::write(descriptors, &set.encode_to_vec())
 }

@@ -40,7 +40,7 @@ async fn engine(
         clock: Arc::new(SystemClock),
         durability,
         spill_directory: None,
-        new_root: NewRoot::IfEmpty,
+        new_root: NewRoot::WhereNothingIs,
         store_hooks,
     };
     Engine::open(&root.to_string_lossy(), options).await.map_err(BenchError::engine("open the root"))

@@ -35,7 +35,7 @@ impl Programs {
 
     /// Starts the server on an empty root below `folder`.
     pub(crate) async fn start_server(&self, folder: &Path) -> Result<Server, BenchError> {
-        Server::start(&self.server, &["serve"], folder).await
+        Server::start(&self.server, &["serve", "--init"], folder).await
     }
 
     /// Starts the bare writer on an empty folder below `folder`.

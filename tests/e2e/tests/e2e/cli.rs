@@ -1,6 +1,7 @@
 //! The `omnigraph` command against a server: what a person types and reads.
 
 mod files;
+mod tables;
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +17,7 @@ use crate::support::{Server, omnigraph, root, workspace};
 struct World {
     server: Server,
     files: tempfile::TempDir,
-    _root: tempfile::TempDir,
+    root: tempfile::TempDir,
 }
 
 /// What a command printed, and its exit code.
@@ -68,7 +69,7 @@ impl World {
     fn new() -> Self {
         let root = root();
         let server = Server::start(root.path(), &[]);
-        Self { server, files: tempfile::tempdir().unwrap(), _root: root }
+        Self { server, files: tempfile::tempdir().unwrap(), root }
     }
 
     fn with_airline() -> Self {
@@ -269,6 +270,24 @@ fn other_failures_tell_their_reason_and_exit_code() {
 }
 
 #[test]
+fn command_that_insists_on_a_root_refuses_a_server_of_another_before_it_asks_for_anything() {
+    let world = World::new();
+    let info = world.run(&["server", "--output", "json"]).done().json();
+    let own = info["root_id"].as_str().unwrap();
+    assert_eq!(info["root"].as_str().unwrap(), world.root.path().canonicalize().unwrap().to_str().unwrap());
+    let create = |root: &str| {
+        world.run(&["graph", "create", "airline", "--schema", "tests/data/airline.pg", "--expect-root", root])
+    };
+    let other = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    create(other).fails(1, &[other, own, "nothing else was sent"]);
+    world.run(&["log", "airline"]).fails(1, &["GRAPH_NOT_FOUND"]);
+    create(own).done();
+    world.run(&["log", "airline", "--expect-root", "mine"]).fails(2, &["--expect-root"]);
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--expect-root", other, "--root", info["root"].as_str().unwrap()];
+    world.run(&serve).fails(1, &[other, own, "nothing is served"]);
+}
+
+#[test]
 fn branches_are_created_listed_loaded_and_deleted() {
     let world = World::with_airline();
     let airport = |code: &str| world.file(&format!("{code}.csv"), &format!("{AIRPORT_COLUMNS}{code},x,,,NO,60,11\n"));
@@ -348,7 +367,7 @@ fn load_whose_server_dies_while_committing_is_never_reported_as_not_stored() {
         let server = Server::start(root.path(), &[("OMNIGRAPH_FAILPOINTS", &format!("airline/{point}=kill"))]);
         let survivor = Server::start(root.path(), &[]);
         let files = tempfile::tempdir().unwrap();
-        let world = World { server: survivor, files, _root: root };
+        let world = World { server: survivor, files, root };
         world.run(&["graph", "create", "airline", "--schema", "tests/data/airline.pg"]).done();
         let file = world.file("one.csv", "iata,name,city,state,country,latitude,longitude\nOSL,Oslo,,,NO,60,11\n");
         let id = omnigraph_client::Client::mint_operation_id().to_string();

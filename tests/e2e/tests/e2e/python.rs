@@ -49,6 +49,33 @@ async fn pyarrow_rows_come_back_as_the_same_multiset() {
     assert_eq!((counts["Airport"], counts["Flight"], counts["Route"]), (3_376, 6_001, 0));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn flight_is_called_by_what_reflection_says_of_it() {
+    let root = root();
+    let server = Server::start(root.path(), &[]);
+    let client = client(&server).await;
+    airline(&client).await;
+    append(&client, ROWS).await.unwrap();
+    let found = verdict("reflected.py", &server, &[]);
+    let methods = [
+        "Handshake",
+        "ListFlights",
+        "GetFlightInfo",
+        "PollFlightInfo",
+        "GetSchema",
+        "DoGet",
+        "DoPut",
+        "DoExchange",
+        "DoAction",
+        "ListActions",
+    ];
+    assert_eq!((&found["methods"], &found["records"]), (&json!(methods), &json!(2)), "{found}");
+    assert_eq!((&found["path"], &found["same_schema"]), (&json!(["g", "main", "Airport"]), &json!(true)), "{found}");
+    assert!(found["schema_bytes"].as_u64().unwrap() > 100, "{found}");
+    assert_eq!((&found["messages_with_rows"], &found["unknown_fields"]), (&json!(1), &json!(0)), "{found}");
+    assert_eq!(found["listed"], json!(["g/main/Airport", "g/main/Flight", "g/main/Route"]));
+}
+
 /// What a refusal must carry, besides an effect of none.
 struct Refusal {
     case: &'static str,

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use omnigraph_types::FeatureName;
+
 use crate::code::Code;
 use crate::findings::{At, Findings};
-use crate::query::ast::{Feature, Name};
+use crate::query::ast::Name;
 use crate::query::ir::{Param, Predicate, Traversal, VarId, Variable};
 use crate::schema::Schema;
 use crate::text::list;
@@ -20,7 +22,7 @@ pub(super) struct Checker<'a, 's> {
     pub(super) traversals: Vec<Traversal>,
     pub(super) filters: Vec<Predicate>,
     /// Uses that only the schema identifies as unsupported, such as undirected edges.
-    pub(super) unsupported: Vec<(Feature, At)>,
+    pub(super) unsupported: Vec<(FeatureName, At)>,
 }
 
 impl<'a, 's> Checker<'a, 's> {

@@ -1,9 +1,9 @@
 //! The pattern: bindings, traversals with their directions, and filters.
 
-use omnigraph_types::TableId;
+use omnigraph_types::{FeatureName, TableId};
 
 use crate::code::Code;
-use crate::query::ast::{ClauseAst, Feature, Name, ShapeAst, TraversalAst};
+use crate::query::ast::{ClauseAst, Name, ShapeAst, TraversalAst};
 use crate::query::check::context::Checker;
 use crate::query::ir::{Traversal, VarId, Variable, VariableKind};
 use crate::schema::{TypeDef, TypeKind};
@@ -135,7 +135,7 @@ impl<'a> Checker<'a, '_> {
         }
         if ast.shape == ShapeAst::Undirected {
             if from == to {
-                self.unsupported.push((Feature::Undirected, ast.edge.at));
+                self.unsupported.push((FeatureName::Undirected, ast.edge.at));
             } else {
                 self.error(
                     Code::UndirectedBetweenTypes,
@@ -156,7 +156,7 @@ impl<'a> Checker<'a, '_> {
                     format!("`{edge_name}` joins different types and takes one hop only"),
                 );
             } else if hops.max > 1 {
-                self.unsupported.push((Feature::Hops, hops.at));
+                self.unsupported.push((FeatureName::Hops, hops.at));
             }
         }
         Some(Hop { ast, edge, edge_name, from, to, index })

@@ -1,8 +1,10 @@
 //! The parser of query text: its cursor, its bounds, and the names and numbers that every part reads.
 
+use omnigraph_types::FeatureName;
+
 use crate::findings::{At, ParseFailure};
 use crate::lex::{Cursor, Tok};
-use crate::query::ast::{Feature, Name, Unsupported};
+use crate::query::ast::{Name, Unsupported};
 
 /// Nesting of parentheses, `not`, lists and calls.
 const DEPTH_MAX: usize = 64;
@@ -62,7 +64,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub(super) fn unsupported(&mut self, feature: Feature, start: At) {
+    pub(super) fn unsupported(&mut self, feature: FeatureName, start: At) {
         let at = start.to(self.cursor.previous());
         self.unsupported.push(Unsupported { feature, at });
     }

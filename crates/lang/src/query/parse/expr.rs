@@ -1,8 +1,10 @@
 //! Conditions, expressions and literals.
 
+use omnigraph_types::FeatureName;
+
 use crate::findings::ParseFailure;
 use crate::lex::Tok;
-use crate::query::ast::{ConditionAst, ExprAst, ExprKindAst, Feature, FunctionAst, LiteralAst};
+use crate::query::ast::{ConditionAst, ExprAst, ExprKindAst, FunctionAst, LiteralAst};
 use crate::query::ir::CompareOp;
 use crate::query::parse::context::{Parser, fail};
 
@@ -129,12 +131,12 @@ impl<'a> Parser<'a> {
                 self.cursor.expect(")")?;
                 return Ok(ExprKindAst::Now);
             }
-            "search" => Feature::Search,
-            "match_text" => Feature::MatchText,
-            "fuzzy" => Feature::Fuzzy,
-            "nearest" => Feature::Nearest,
-            "bm25" => Feature::Bm25,
-            "rrf" => Feature::Rrf,
+            "search" => FeatureName::Search,
+            "match_text" => FeatureName::MatchText,
+            "fuzzy" => FeatureName::Fuzzy,
+            "nearest" => FeatureName::Nearest,
+            "bm25" => FeatureName::Bm25,
+            "rrf" => FeatureName::Rrf,
             _ => return self.cursor.unexpected_with("an expression", Some("there is no function of this name")),
         };
         let (least, most) = match name {

@@ -1,8 +1,9 @@
 //! Mutations: recognized by their whole grammar, to distinguish a malformed one from one that is not supported.
 
+use omnigraph_types::FeatureName;
+
 use crate::findings::{At, ParseFailure};
 use crate::lex::Tok;
-use crate::query::ast::Feature;
 use crate::query::parse::context::Parser;
 
 /// Which of the two groups that cannot be mixed a statement belongs to.
@@ -24,7 +25,7 @@ impl Parser<'_> {
                 mixed = mixed.or(Some(at));
             }
         }
-        self.unsupported(Feature::Mutation, start);
+        self.unsupported(FeatureName::MutationQueries, start);
         Ok(mixed)
     }
 

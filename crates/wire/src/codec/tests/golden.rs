@@ -7,12 +7,13 @@ use omnigraph_types::{
     BranchId, BranchInfo, BranchReceipt, Capture, Cardinality, CheckFinding, CheckKind, CheckPart, CheckSummary,
     ColumnInfo, ColumnType, Columns, Commit, CommitId, CommitKind, Confirmation, CreateBranch, CreateGraph,
     DeleteBranch, DeleteGraph, Effect, Failure, Feature, FileAge, FoundTransaction, GraphId, GraphInfo, GraphReceipt,
-    GraphVersion, LimitEntry, LimitUnit, LoadMode, LoadRequest, LoadedRows, OnConflict, Operation, OperationId,
-    OperationState, Page, PageRequest, Problem, Progress, PropertyId, PropertyInfo, QueryHeader, QueryName,
-    QueryRequest, ReadAt, RecoveredTable, Recovery, RecoveryOutcome, Repair, RepairPart, RepairReport, RepairState,
-    ResultFormat, ScalarType, SchemaInfo, ServerInfo, TableDamage, TableId, TableToRepair, TableVersion,
-    TransactionKind, TypeCounts, TypeKind, TypeLoad, TypeLoadAnswer, TypeScan, TypeShape, TypeSummary, UnnamedFiles,
-    UnnamedKind, UnreadableIntent, WriteMode, WriteOptions, WriteOutcome, WriteReceipt, WriterName,
+    GraphVersion, LanceBranch, LimitEntry, LimitUnit, ListTables, LoadMode, LoadRequest, LoadedRows, OnConflict,
+    Operation, OperationId, OperationState, Page, PageRequest, Problem, Progress, PropertyId, PropertyInfo,
+    QueryHeader, QueryName, QueryRequest, ReadAt, RecoveredTable, Recovery, RecoveryOutcome, Repair, RepairPart,
+    RepairReport, RepairState, ResultFormat, RootId, ScalarType, SchemaInfo, ServerInfo, TableDamage, TableId,
+    TableInfo, TablePage, TableState, TableToRepair, TableVersion, TransactionKind, TreeId, TypeChoice, TypeCounts,
+    TypeKind, TypeLoad, TypeLoadAnswer, TypeScan, TypeShape, TypeSummary, UnnamedFiles, UnnamedKind, UnreadableIntent,
+    WriteMode, WriteOptions, WriteOutcome, WriteReceipt, WriterName,
 };
 use prost_types::Timestamp;
 use ulid::Ulid;
@@ -474,12 +475,69 @@ fn servers_are_what_the_contract_says() {
             storage_format: 63,
             limits: vec![limit],
             features: vec![feature],
+            root_id: id(5),
+            root: s("/graphs"),
         };
         let limit = LimitEntry { name: s("a"), value: 61, default: 62, unit, description: s("the limit") };
         let feature = Feature { name: s("b"), enabled: true, description: s("the feature") };
-        let info = ServerInfo { version: s("1.2"), storage_format: 63, limits: vec![limit], features: vec![feature] };
+        let info = ServerInfo {
+            version: s("1.2"),
+            storage_format: 63,
+            limits: vec![limit],
+            features: vec![feature],
+            root_id: RootId(ulid(5)),
+            root: s("/graphs"),
+        };
         answer(message, info);
     }
+}
+
+#[test]
+fn tables_are_what_the_contract_says() {
+    let page = || PageRequest { size: 7, token: s("next") };
+    let at = || ReadAt::Commit(CommitId(ulid(1)));
+    for (r#type, types) in [("", TypeChoice::All), ("Route", TypeChoice::Named(s("Route")))] {
+        let message = v1::ListTablesRequest {
+            graph: s("air"),
+            at: Some(v1::ReadPoint { point: Some(Point::Commit(id(1))) }),
+            r#type: s(r#type),
+            page_size: 7,
+            page_token: s("next"),
+        };
+        request(message, (parse("air"), ListTables { at: at(), types, page: page() }));
+    }
+    let sound = v1::Table {
+        r#type: s("Route"),
+        kind: 2,
+        key: vec![s("a"), s("b")],
+        row_count: 11,
+        dataset_uri: s("/graphs/1"),
+        lance_branch: id(3),
+        lance_version: 12,
+        base_paths: vec![s("/graphs/2")],
+        damage: String::new(),
+    };
+    let damaged =
+        v1::Table { lance_branch: String::new(), base_paths: Vec::new(), damage: s("it is empty"), ..sound.clone() };
+    let info = TableInfo {
+        type_name: s("Route"),
+        kind: TypeKind::Edge,
+        key: vec![s("a"), s("b")],
+        row_count: 11,
+        dataset: s("/graphs/1"),
+        branch: LanceBranch::Named(TreeId(ulid(3))),
+        version: TableVersion(12),
+        state: TableState::Sound { base_paths: vec![s("/graphs/2")] },
+    };
+    let broken = TableInfo {
+        branch: LanceBranch::Main,
+        state: TableState::Damaged { reason: s("it is empty") },
+        ..info.clone()
+    };
+    let (commit, value) = commit();
+    let message =
+        v1::ListTablesResponse { tables: vec![sound, damaged], commit: Some(commit), next_page_token: s("next") };
+    answer(message, TablePage { page: Page { items: vec![info, broken], next: s("next") }, commit: value });
 }
 
 #[test]

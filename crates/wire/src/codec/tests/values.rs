@@ -4,12 +4,13 @@ use omnigraph_types::{
     BranchId, BranchInfo, BranchName, Capture, Cardinality, CheckFinding, CheckKind, CheckPart, CheckSeverity,
     CheckSummary, ColumnInfo, ColumnType, Columns, Commit, CommitId, CommitKind, Confirmation, CreateBranch,
     CreateGraph, DeleteBranch, DeleteGraph, Feature, FileAge, FoundTransaction, GraphId, GraphInfo, GraphName,
-    GraphReceipt, GraphVersion, LimitEntry, LimitUnit, LoadMode, LoadRequest, LoadedRows, OnConflict, OperationId,
-    Page, PageRequest, Progress, PropertyId, PropertyInfo, QueryHeader, QueryId, QueryName, QueryRequest, QueryState,
-    ReadAt, RecoveredTable, Recovery, RecoveryOutcome, Repair, RepairPart, RepairReport, RepairState, ResultFormat,
-    RunningQuery, ScalarType, SchemaInfo, ServerInfo, TableDamage, TableId, TableToRepair, TableVersion,
-    TransactionKind, TypeCounts, TypeKind, TypeLoad, TypeLoadAnswer, TypeScan, TypeShape, TypeSummary, UnnamedFiles,
-    UnnamedKind, UnreadableIntent, WriteMode, WriteOptions, WriteOutcome, WriteReceipt,
+    GraphReceipt, GraphVersion, LanceBranch, LimitEntry, LimitUnit, ListTables, LoadMode, LoadRequest, LoadedRows,
+    OnConflict, OperationId, Page, PageRequest, Progress, PropertyId, PropertyInfo, QueryHeader, QueryId, QueryName,
+    QueryRequest, QueryState, ReadAt, RecoveredTable, Recovery, RecoveryOutcome, Repair, RepairPart, RepairReport,
+    RepairState, ResultFormat, RootId, RunningQuery, ScalarType, SchemaInfo, ServerInfo, TableDamage, TableId,
+    TableInfo, TablePage, TableState, TableToRepair, TableVersion, TransactionKind, TreeId, TypeChoice, TypeCounts,
+    TypeKind, TypeLoad, TypeLoadAnswer, TypeScan, TypeShape, TypeSummary, UnnamedFiles, UnnamedKind, UnreadableIntent,
+    WriteMode, WriteOptions, WriteOutcome, WriteReceipt,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -301,13 +302,50 @@ pub(super) fn schema_info() -> impl Strategy<Value = SchemaInfo> {
     )
 }
 
+pub(super) fn list_tables() -> impl Strategy<Value = ListTables> {
+    let types = prop_oneof![Just(TypeChoice::All), some_text().prop_map(TypeChoice::Named)];
+    (read_at(), types, page()).prop_map(|(at, types, page)| ListTables { at, types, page })
+}
+
+fn table_info() -> impl Strategy<Value = TableInfo> {
+    let branch = prop_oneof![Just(LanceBranch::Main), ulid().prop_map(|id| LanceBranch::Named(TreeId(id)))];
+    let state = prop_oneof![
+        texts().prop_map(|base_paths| TableState::Sound { base_paths }),
+        some_text().prop_map(|reason| TableState::Damaged { reason }),
+    ];
+    let numbers = (any::<u64>(), any::<u64>());
+    (text(), select(&[TypeKind::Node, TypeKind::Edge][..]), texts(), numbers, text(), branch, state).prop_map(
+        |(type_name, kind, key, (row_count, version), dataset, branch, state)| TableInfo {
+            type_name,
+            kind,
+            key,
+            row_count,
+            dataset,
+            branch,
+            version: TableVersion(version),
+            state,
+        },
+    )
+}
+
+pub(super) fn table_page() -> impl Strategy<Value = TablePage> {
+    (page_of(table_info()), commit()).prop_map(|(page, commit)| TablePage { page, commit })
+}
+
 pub(super) fn server_info() -> impl Strategy<Value = ServerInfo> {
     let limit = (text(), any::<u64>(), any::<u64>(), select(LimitUnit::ALL), text())
         .prop_map(|(name, value, default, unit, description)| LimitEntry { name, value, default, unit, description });
     let feature =
         (text(), any::<bool>(), text()).prop_map(|(name, enabled, description)| Feature { name, enabled, description });
-    (text(), any::<u32>(), vec(limit, 0..3), vec(feature, 0..3)).prop_map(
-        |(version, storage_format, limits, features)| ServerInfo { version, storage_format, limits, features },
+    (text(), any::<u32>(), vec(limit, 0..3), vec(feature, 0..3), ulid(), text()).prop_map(
+        |(version, storage_format, limits, features, root_id, root)| ServerInfo {
+            version,
+            storage_format,
+            limits,
+            features,
+            root_id: RootId(root_id),
+            root,
+        },
     )
 }
 

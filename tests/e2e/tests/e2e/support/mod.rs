@@ -9,4 +9,4 @@ pub(crate) use graph::{
     GRAPH, airline, append, client, create, graph_name, head, main_branch, ndjson, ndjson_on, reason, refused, rows,
     rows_at,
 };
-pub(crate) use python::{start_until, verdict};
+pub(crate) use python::{interpreter, start_until, verdict};

@@ -9,8 +9,13 @@ use super::{Server, workspace};
 
 const PYTHON_VARIABLE: &str = "OMNIGRAPH_TEST_PYTHON";
 
+/// A Python that has the packages of tests.
+pub(crate) fn interpreter() -> Command {
+    Command::new(path_of(PYTHON_VARIABLE))
+}
+
 fn program(name: &str, server: &Server, arguments: &[&str]) -> Command {
-    let mut command = Command::new(path_of(PYTHON_VARIABLE));
+    let mut command = interpreter();
     command.arg("-B").arg(workspace().join("tests/e2e/python").join(name)).arg(&server.url).args(arguments);
     command
 }
