@@ -1,11 +1,16 @@
-//! What is known about a request body, and the proof that it is complete.
+//! What is known about a request body, the proof that it is complete, and the leave for its long messages.
 //!
 //! tonic reports a client stream that was reset by the client as an ordinary end of stream, so a service that trusted the stream alone could
 //! commit half a load. Only a body that was watched down to its END_STREAM flag yields the proof.
+//!
+//! A message longer than `request_bytes_max` is not read before its handler has admitted it: until then the client is held back by HTTP/2's
+//! flow control, and the server holds one frame of it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use omnigraph_types::Failure;
+use tokio::sync::{Notify, Semaphore};
 
 use crate::fault::CallFault;
 
@@ -25,6 +30,24 @@ enum Progress {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BodyState {
     progress: Arc<Mutex<Progress>>,
+    long: Arc<LongMessages>,
+}
+
+/// Whether long messages are read.
+#[derive(Debug)]
+struct LongMessages {
+    /// Whether the handler admits them when it is asked.
+    expected: AtomicBool,
+    /// A long message waits for its leave.
+    announced: Notify,
+    /// The leave: one permit once it is given, none before.
+    leave: Arc<Semaphore>,
+}
+
+impl Default for LongMessages {
+    fn default() -> Self {
+        Self { expected: AtomicBool::new(false), announced: Notify::new(), leave: Arc::new(Semaphore::new(0)) }
+    }
 }
 
 impl BodyState {
@@ -53,6 +76,32 @@ impl BodyState {
     /// Records a fault. The first one stays.
     pub(crate) fn note_fault(&self, fault: CallFault) {
         self.note(Progress::Fault(fault));
+    }
+
+    /// Records that the handler will be asked for its leave before a long message is read. Without it a long message is refused.
+    pub(crate) fn expect_long(&self) {
+        self.long.expected.store(true, Ordering::Release);
+    }
+
+    /// Whether a long message may wait for its leave.
+    pub(crate) fn is_long_expected(&self) -> bool {
+        self.long.expected.load(Ordering::Acquire)
+    }
+
+    /// Asks the handler for its leave to read long messages, and returns where it will be found.
+    pub(crate) fn announce_long(&self) -> Arc<Semaphore> {
+        self.long.announced.notify_one();
+        self.long.leave.clone()
+    }
+
+    /// Resolves when a long message waits for its leave.
+    pub(crate) async fn long_announced(&self) {
+        self.long.announced.notified().await;
+    }
+
+    /// Gives the leave to read long messages, from now to the end of the body.
+    pub(crate) fn admit_long(&self) {
+        self.long.leave.add_permits(1);
     }
 
     fn get(&self) -> Progress {

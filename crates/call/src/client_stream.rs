@@ -1,8 +1,6 @@
-//! A client's stream of messages, each awaited for as long as the idle timeout allows.
+//! A client's stream of messages. How long each may take is the watched body's affair.
 
-use std::time::Duration;
-
-use omnigraph_types::{Failure, Limits};
+use omnigraph_types::Failure;
 use tonic::{Code, Status, Streaming};
 
 use crate::body_state::{BodyState, WholeBody};
@@ -14,22 +12,42 @@ use crate::fault::CallFault;
 pub struct ClientStream<T> {
     stream: Streaming<T>,
     context: CallContext,
-    idle_timeout_ms: u64,
+}
+
+/// What comes next in a client's stream.
+#[derive(Debug)]
+pub enum Arrival<T> {
+    /// A message.
+    Message(T),
+    /// A message longer than `request_bytes_max` begins. It is read after `ClientStream::admit_long`, once for the whole stream.
+    Long,
+    /// The end of the stream. It proves nothing: `ClientStream::require_whole` does.
+    End,
 }
 
 impl<T> ClientStream<T> {
     /// The stream of the call that `context` belongs to.
-    pub fn new(stream: Streaming<T>, context: CallContext, limits: &Limits) -> Self {
-        Self { stream, context, idle_timeout_ms: limits.stream_idle_timeout_ms }
+    pub fn new(stream: Streaming<T>, context: CallContext) -> Self {
+        context.body().expect_long();
+        Self { stream, context }
     }
 
-    /// The next message, or none at the end of the stream. That end proves nothing: `require_whole` does.
-    pub async fn next(&mut self) -> Result<Option<T>, Failure> {
-        match tokio::time::timeout(Duration::from_millis(self.idle_timeout_ms), self.stream.message()).await {
-            Ok(Ok(message)) => Ok(message),
-            Ok(Err(status)) => Err(stream_failure(&status, self.context.body())),
-            Err(_) => Err(CallFault::Idle { timeout_ms: self.idle_timeout_ms }.failure()),
+    /// What comes next. Dropping the future loses nothing.
+    pub async fn next(&mut self) -> Result<Arrival<T>, Failure> {
+        let message = tokio::select! {
+            biased;
+            message = self.stream.message() => message,
+            () = self.context.body().long_announced() => return Ok(Arrival::Long),
+        };
+        match message {
+            Ok(message) => Ok(message.map_or(Arrival::End, Arrival::Message)),
+            Err(status) => Err(stream_failure(&status, self.context.body())),
         }
+    }
+
+    /// Lets long messages in, from now on.
+    pub fn admit_long(&self) {
+        self.context.body().admit_long();
     }
 
     /// The proof that the client sent all that it meant to send.

@@ -26,9 +26,9 @@ pub(crate) enum CallFault {
         /// Bytes that it has.
         asked: u64,
     },
-    /// The client was silent for too long.
+    /// The client was silent for too long, or sent too little.
     #[error(
-        "the client sent nothing for stream_idle_timeout_ms = {timeout_ms}; nothing was stored: send the stream again without pauses"
+        "the client sent no whole message for stream_idle_timeout_ms = {timeout_ms}; nothing was stored: send it again without pauses"
     )]
     Idle {
         /// The bound.

@@ -31,7 +31,7 @@ use self::trace::CallTrace;
 use crate::body_state::BodyState;
 use crate::context::{CallContext, CallFacts};
 use crate::outcome::{Interruption, refuse};
-use crate::watched_body::WatchedBody;
+use crate::watched_body::{Pace, WatchedBody};
 
 /// Calls that are admitted whatever the load is: operators watch the server through them.
 const ALWAYS_ADMITTED: [&str; 2] = ["/grpc.health.", "/grpc.reflection."];
@@ -144,7 +144,8 @@ where
         }
     }
     context.identified(actor::identify(request.headers()));
-    let mut request = request.map(|inner| Body::new(WatchedBody::new(inner, body, &layer.limits)));
+    let pace = if ENDLESS.contains(&context.method()) { Pace::Any } else { Pace::Timed };
+    let mut request = request.map(|inner| Body::new(WatchedBody::new(inner, body, &layer.limits, pace)));
     request.extensions_mut().insert(context.clone());
     let handler = AssertUnwindSafe(async move { inner.call(request).await }).catch_unwind();
     let response = tokio::select! {

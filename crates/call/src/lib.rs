@@ -13,7 +13,7 @@ mod watched_body;
 
 pub use answer::{answer, answer_stream, decline};
 pub use body_state::WholeBody;
-pub use client_stream::ClientStream;
+pub use client_stream::{Arrival, ClientStream};
 pub use context::CallContext;
 pub use fault::not_offered;
 pub use layers::CallLayer;

@@ -2,7 +2,7 @@
 
 use futures::{StreamExt, TryStreamExt, stream};
 use omnigraph_catalog::{BranchRow, CatalogError, Chain, CommitRow, PublicationKind, Snapshot};
-use omnigraph_types::{BranchName, OperationId};
+use omnigraph_types::{BranchName, CommitId, OperationId};
 
 use crate::context::Context;
 use crate::decide::Owner;
@@ -24,7 +24,12 @@ pub enum OperationState {
     /// It is committed; it is this commit.
     Committed(Box<CommitRow>),
     /// It is done, and made no commit: a branch was registered or removed.
-    Done(PublicationKind),
+    Done {
+        /// What was published.
+        kind: PublicationKind,
+        /// The head of the chain that records it; the last one of a chain that has ended.
+        head: CommitId,
+    },
     /// Its last attempt was undone.
     RolledBack {
         /// Why.
@@ -37,12 +42,12 @@ pub enum OperationState {
     },
 }
 
-/// What is recorded of an operation, if it is done.
-async fn done(context: &Context, recorded: Option<&Recorded>) -> Result<Option<OperationState>, CommitError> {
-    let Some(row) = recorded.and_then(Recorded::done) else { return Ok(None) };
+/// What is recorded of an operation on the chain of `last`, if it is done.
+async fn done(context: &Context, last: &Snapshot, recorded: &Recorded) -> Result<Option<OperationState>, CommitError> {
+    let Some(row) = recorded.done() else { return Ok(None) };
     Ok(Some(match row.commit_id() {
         Some(_) => OperationState::Committed(Box::new(receipt::commit_of(context, row).await?)),
-        None => OperationState::Done(row.kind),
+        None => OperationState::Done { kind: row.kind, head: last.head() },
     }))
 }
 
@@ -52,7 +57,28 @@ async fn on_removed(
     branch: &BranchName,
     id: OperationId,
 ) -> Result<Option<OperationState>, CommitError> {
-    done(context, receipt::recorded_on_removed(context, branch, id).await?.as_ref()).await
+    match receipt::recorded_on_removed(context, branch, id).await? {
+        Some((last, recorded)) => done(context, &last, &recorded).await,
+        None => Ok(None),
+    }
+}
+
+/// Whether the operation removed a branch of this name: main records it, or the branch has ended and main registers it still.
+async fn its_removal(
+    context: &Context,
+    branch: &BranchName,
+    id: OperationId,
+) -> Result<Option<OperationState>, CommitError> {
+    let registry = context.catalog().registry().await?;
+    let recorded = receipt::recorded(context, &registry, id).await?;
+    let row = match recorded.done() {
+        Some(row) => Some(receipt::subject_of(&registry, row)?).filter(|removed| removed.name == *branch),
+        None => registry.state().live_branch(branch).cloned(),
+    };
+    let Some(row) = row else { return Ok(None) };
+    let last = context.catalog().newest_of(&row.chain()).await?;
+    let is_ended_by_it = last.state().retired.as_ref().is_some_and(|retired| retired.operation_id == id);
+    Ok(is_ended_by_it.then(|| OperationState::Done { kind: PublicationKind::BranchDelete, head: last.head() }))
 }
 
 /// Reads the newest version, and the one intent that may be pending after it.
@@ -65,13 +91,16 @@ pub(crate) async fn state(
     let newest = match catalog.newest(branch).await {
         Ok(newest) => newest,
         Err(CatalogError::BranchNotFound(_)) => {
-            let found = on_removed(context, branch, id).await?;
+            let found = match on_removed(context, branch, id).await? {
+                Some(found) => Some(found),
+                None => its_removal(context, branch, id).await?,
+            };
             return found.ok_or_else(|| CatalogError::BranchNotFound(branch.clone()).into());
         }
         Err(error) => return Err(error.into()),
     };
     let recorded = receipt::recorded(context, &newest, id).await?;
-    if let Some(state) = done(context, Some(&recorded)).await? {
+    if let Some(state) = done(context, &newest, &recorded).await? {
         return Ok(state);
     }
     if let Some(state) = on_removed(context, branch, id).await? {
@@ -120,15 +149,18 @@ async fn removal(context: &Context, newest: &Snapshot, id: OperationId) -> Resul
     let chains: Vec<Chain> = newest.state().live_branches().map(BranchRow::chain).collect();
     let last = stream::iter(chains).map(|chain| async move {
         match context.catalog().newest_of(&chain).await.map_err(CommitError::from) {
-            Ok(last) => Ok(last.state().retired.as_ref().is_some_and(|retired| retired.operation_id == id)),
-            Err(error) if error.is_lasting() => Ok(false),
+            Ok(last) => {
+                let is_ended_by_it = last.state().retired.as_ref().is_some_and(|retired| retired.operation_id == id);
+                Ok(is_ended_by_it.then(|| last.head()))
+            }
+            Err(error) if error.is_lasting() => Ok(None),
             Err(error) => Err(error),
         }
     });
     let mut last = last.buffer_unordered(CONCURRENCY);
-    while let Some(is_removed) = last.try_next().await? {
-        if is_removed {
-            return Ok(Some(OperationState::Done(PublicationKind::BranchDelete)));
+    while let Some(ended) = last.try_next().await? {
+        if let Some(head) = ended {
+            return Ok(Some(OperationState::Done { kind: PublicationKind::BranchDelete, head }));
         }
     }
     Ok(None)

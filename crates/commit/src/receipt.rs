@@ -85,23 +85,23 @@ pub(crate) async fn on_removed(
     name: &BranchName,
     identity: Identity<'_>,
 ) -> Result<Option<OperationRow>, CommitError> {
-    let recorded = recorded_on_removed(context, name, identity.operation_id).await?;
-    match recorded.as_ref().and_then(Recorded::done) {
+    let found = recorded_on_removed(context, name, identity.operation_id).await?;
+    match found.as_ref().and_then(|(_, recorded)| recorded.done()) {
         Some(row) => same(identity, row).map(|()| Some(row.clone())),
         None => Ok(None),
     }
 }
 
-/// What is recorded of an operation on a branch of this name that was removed since; none if no such branch knows it.
+/// What is recorded of an operation on a branch of this name that was removed since, and that branch's last version; none if no such branch
+/// knows it.
 pub(crate) async fn recorded_on_removed(
     context: &Context,
     name: &BranchName,
     operation_id: OperationId,
-) -> Result<Option<Recorded>, CommitError> {
-    match context.catalog().removed_with(name, operation_id).await? {
-        Some(last) => recorded(context, &last, operation_id).await.map(Some),
-        None => Ok(None),
-    }
+) -> Result<Option<(Snapshot, Recorded)>, CommitError> {
+    let Some(last) = context.catalog().removed_with(name, operation_id).await? else { return Ok(None) };
+    let recorded = recorded(context, &last, operation_id).await?;
+    Ok(Some((last, recorded)))
 }
 
 /// Who ended a chain.

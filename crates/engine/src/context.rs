@@ -11,10 +11,10 @@ use omnigraph_catalog::Graphs;
 use omnigraph_commit::FailPoints;
 use omnigraph_storage::{Durability, NewRoot, RootClaim, RootProofs, Store, StoreHook, StoreOptions, require_folder};
 use omnigraph_types::{Clock, Limits, OperationId};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::error::{EngineError, Result};
+use crate::error::Result;
 use crate::failpoints::fail_points;
+use crate::load::Turns;
 use crate::reads::Reads;
 use crate::schema::SchemaCache;
 
@@ -46,7 +46,7 @@ pub(crate) struct Context {
     root: RootClaim,
     names: Graphs,
     failpoints: FailPoints,
-    loads: Arc<Semaphore>,
+    turns: Turns,
     reads: Reads,
 }
 
@@ -69,7 +69,7 @@ impl Context {
         let root = store.claim_root(options.new_root, proofs).await?;
         store.prove_put_if_absent().await?;
         let limits = Arc::new(options.limits);
-        let permits = usize::try_from(limits.loads_concurrent_max).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
+        let turns = Turns::new(&limits);
         let reads = Reads::start(&limits, options.clock.clone())?;
         Ok(Self {
             reads,
@@ -81,7 +81,7 @@ impl Context {
             limits,
             clock: options.clock,
             spill_directory: options.spill_directory,
-            loads: Arc::new(Semaphore::new(permits)),
+            turns,
         })
     }
 
@@ -135,13 +135,8 @@ impl Context {
         &self.reads
     }
 
-    /// A permit for one load; `ResourceLimit` if all are taken.
-    pub(crate) fn load_permit(&self) -> Result<OwnedSemaphorePermit> {
-        self.loads.clone().try_acquire_owned().map_err(|_| EngineError::Limit {
-            limit: "loads_concurrent_max",
-            value: self.limits.loads_concurrent_max,
-            asked: self.limits.loads_concurrent_max.saturating_add(1),
-            advice: "other loads are in progress: wait for one to finish, then resend",
-        })
+    /// The turns of loads.
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.turns
     }
 }

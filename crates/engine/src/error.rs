@@ -3,6 +3,7 @@
 //! Invariant: a `Failure` made here names the type, the column or property, the value and the row where they are known, and no store path.
 
 use std::io;
+use std::time::Duration;
 
 use arrow::error::ArrowError;
 use omnigraph_catalog::CatalogError;
@@ -12,13 +13,16 @@ use omnigraph_lang::LangError;
 use omnigraph_query::{QueryError, Stopped};
 use omnigraph_storage::StorageError;
 use omnigraph_types::{
-    BranchName, Effect, Failure, FeatureName, GraphName, Problem, ReadSetMember, Resource, Violation, os_phrase,
+    BranchName, Effect, Failure, FeatureName, GraphName, Problem, ReadSetMember, Resource, Retry, Violation, os_phrase,
 };
 use thiserror::Error;
 use tokio::task::JoinError;
 
 use crate::cause::{DataFault, Defect, LoadMisuse};
 use crate::words::{list, quote};
+
+/// When a request that was refused because others are in progress may be sent again.
+const BUSY_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// What the engine's parts return.
 pub(crate) type Result<T, E = EngineError> = std::result::Result<T, E>;
@@ -110,6 +114,21 @@ pub enum EngineError {
         /// The way out.
         advice: &'static str,
     },
+    /// What a limit bounds is taken at the moment; the same request may be sent again.
+    #[error("{limit} is {value}")]
+    Busy {
+        /// Name of the limit.
+        limit: &'static str,
+        /// Its value.
+        value: u64,
+        /// What was asked for.
+        asked: u64,
+        /// The way out.
+        advice: &'static str,
+    },
+    /// The deadline passed before a load was complete.
+    #[error("the deadline passed before the load was complete: nothing of it is stored")]
+    LoadDeadline,
     /// No such type.
     #[error("there is no type {name:?}")]
     TypeNotFound {
@@ -216,38 +235,34 @@ impl EngineError {
                 let message = describe_conflict(&type_name, &ids, total, source_row);
                 Failure::new(Problem::KeyConflict { type_name, ids, total, source_row }, message)
             }
-            Self::Limit { limit, value, asked, advice } => {
-                let problem = Problem::ResourceLimit { limit: limit.to_owned(), value, asked };
-                Failure::new(problem, format!("{limit} is {value}, asked for {asked}: {advice}"))
+            Self::Limit { limit, value, asked, advice } => over(limit, value, asked, advice),
+            Self::Busy { limit, value, asked, advice } => {
+                let mut failure = over(limit, value, asked, advice).with_retry(Retry::SameRequest);
+                failure.retry_after = Some(BUSY_RETRY_AFTER);
+                failure
             }
+            Self::LoadDeadline => Failure::new(Problem::DeadlineExceeded, self.to_string()).with_effect(Effect::None),
             Self::TypeNotFound { name, defined } => {
                 let message = format!("there is no type {}; the graph has: {}", quote(&name), list(&defined));
                 Failure::new(Problem::NotFound { resource: Resource::Type, name }, message)
             }
-            Self::LoadMisused(misuse) => {
-                Failure::new(Problem::InvalidRequest { field: misuse.field().to_owned() }, misuse.to_string())
-            }
+            Self::LoadMisused(misuse) => invalid(misuse.field(), misuse.to_string()),
             Self::ColumnNotFound { type_name, column, defined } => {
                 let message = format!("{type_name} has no column {}; it has: {}", quote(&column), list(&defined));
-                Failure::new(Problem::InvalidRequest { field: "columns".to_owned() }, message)
+                invalid("columns", message)
             }
             Self::MainDeleted => {
-                let message = "main is the branch that every graph has: delete the graph instead";
-                Failure::new(Problem::InvalidRequest { field: "branch".to_owned() }, message)
+                invalid("branch", "main is the branch that every graph has: delete the graph instead".to_owned())
             }
             Self::NotConfirmed { name } => {
-                let message = format!("deleting a graph needs its name once more, {name}, as a confirmation");
-                Failure::new(Problem::InvalidRequest { field: "confirm".to_owned() }, message)
+                invalid("confirm", format!("deleting a graph needs its name once more, {name}, as a confirmation"))
             }
             Self::Stopped(stopped) => stopped.failure(),
             Self::Stopping => {
                 let message = "the server stops: call again, another server answers";
                 Failure::new(Problem::Cancelled, message).with_effect(Effect::None)
             }
-            Self::FailPoints(error) => {
-                let problem = Problem::InvalidRequest { field: "OMNIGRAPH_FAILPOINTS".to_owned() };
-                Failure::new(problem, error.to_string())
-            }
+            Self::FailPoints(error) => invalid("OMNIGRAPH_FAILPOINTS", error.to_string()),
             Self::Unimplemented { feature } => unsupported(feature, ""),
             Self::Moved { branch, member, expected, actual } => {
                 let message = format!("{member} changed while the load ran: load again");
@@ -255,6 +270,17 @@ impl EngineError {
             }
         }
     }
+}
+
+/// The refusal of what exceeds a limit.
+fn over(limit: &str, value: u64, asked: u64, advice: &str) -> Failure {
+    let problem = Problem::ResourceLimit { limit: limit.to_owned(), value, asked };
+    Failure::new(problem, format!("{limit} is {value}, asked for {asked}: {advice}"))
+}
+
+/// The refusal of a request because of one of its fields.
+fn invalid(field: &str, message: String) -> Failure {
+    Failure::new(Problem::InvalidRequest { field: field.to_owned() }, message)
 }
 
 fn describe_violations(violations: &[Violation], total: u64) -> String {

@@ -18,6 +18,7 @@ mod graph_info;
 mod load;
 mod open_graphs;
 mod operations;
+mod queue;
 mod reads;
 mod schema;
 mod snapshot;

@@ -17,9 +17,11 @@ mod ndjson;
 pub(crate) mod points;
 mod session;
 mod spill;
+mod turns;
 mod validate;
 mod writer;
 
 pub(crate) use base::LoadBase;
 pub(crate) use session::LoadParts;
 pub use session::{Load, TypeStream};
+pub(crate) use turns::Turns;

@@ -39,11 +39,10 @@ pub(crate) async fn put(
     stream: Streaming<FlightData>,
 ) -> Result<impl Stream<Item = Result<PutResult, Failure>> + Send + use<>, Failure> {
     let limits = engine.limits();
-    let mut messages = ClientStream::new(stream, context.clone(), limits);
-    let mut first = messages.next().await?.ok_or_else(|| FlightFault::NoDescriptor.failure())?;
+    let mut messages = ClientStream::new(stream, context.clone());
+    let mut first = run::first_of_stream(&mut messages).await?.ok_or_else(|| FlightFault::NoDescriptor.failure())?;
     let PutCommand { graph, put, end } = PutCommand::parse(first.flight_descriptor.take(), headers)?;
 
-    // From the second message on a stream is one of the few that may be long at once.
     let mut load = run::begin_load(engine, &context, &graph, put.load).await?;
     let mut decoder = StreamDecoder::new(&put.type_name, limits.message_bytes_max);
     let mut next = Some(first);
@@ -52,7 +51,7 @@ pub(crate) async fn put(
         match decoder.decode(message).map_err(FlightFault::failure)? {
             Decoded::Schema(schema) => break schema,
             // A message without rows may carry the descriptor in front of the schema.
-            Decoded::Nothing | Decoded::Batch(_) => next = messages.next().await?,
+            Decoded::Nothing | Decoded::Batch(_) => next = run::next_of_load(&mut messages, &mut load).await?,
         }
     };
 
@@ -82,7 +81,7 @@ impl Put {
     /// Loads the rows to the end of the stream, commits them and returns the receipt.
     async fn run(mut self) -> Result<TypeLoadAnswer, Failure> {
         let mut marked = false;
-        while let Some(message) = self.messages.next().await? {
+        while let Some(message) = run::next_of_load(&mut self.messages, &mut self.load).await? {
             marked = message.data_header.is_empty() && message.app_metadata.as_ref() == END_MARK;
             match self.decoder.decode(message).map_err(FlightFault::failure)? {
                 Decoded::Batch(batch) => self.load.write(&mut self.rows, batch).await?,

@@ -2,9 +2,10 @@
 //!
 //! The caller carries the effect of the call, which the write protocol records and whatever ends the call answers with.
 
-use omnigraph_call::{CallContext, WholeBody};
+use omnigraph_call::{Arrival, CallContext, ClientStream, WholeBody};
 use omnigraph_engine::{Caller, Engine, Execute, Graph, GraphHandle, Load, OpenGraphs};
 use omnigraph_types::{Failure, GraphName, LoadRequest, WriteReceipt};
+use prost::Message;
 
 /// The caller of an operation: the call's actor, its deadline and its effect.
 pub fn caller(context: &CallContext) -> Caller {
@@ -52,6 +53,32 @@ pub async fn begin_load(
     load: LoadRequest,
 ) -> Result<Load, Failure> {
     graph(engine, context, name).await?.run(&caller(context), load).await
+}
+
+/// The next message of a load's stream, or none at its end. A long message is read when it is the load's turn.
+pub async fn next_of_load<T: Message>(messages: &mut ClientStream<T>, load: &mut Load) -> Result<Option<T>, Failure> {
+    let bytes = |arrival: &Arrival<T>| match arrival {
+        Arrival::Message(message) => message.encoded_len() as u64,
+        Arrival::Long | Arrival::End => 0,
+    };
+    loop {
+        match load.next_of_client(messages.next(), bytes).await? {
+            Arrival::Message(message) => return Ok(Some(message)),
+            Arrival::End => return Ok(None),
+            Arrival::Long => {
+                load.take_turn().await?;
+                messages.admit_long();
+            }
+        }
+    }
+}
+
+/// The first message of a stream, which the call's limits let in without a turn; none if there is no message.
+pub async fn first_of_stream<T>(messages: &mut ClientStream<T>) -> Result<Option<T>, Failure> {
+    match messages.next().await? {
+        Arrival::Message(message) => Ok(Some(message)),
+        Arrival::Long | Arrival::End => Ok(None),
+    }
 }
 
 /// Commits a load whose rows arrived completely.

@@ -10,7 +10,7 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_pars
 use figment::Figment;
 use figment::providers::{Format, Serialized, Toml};
 use omnigraph_engine::{Durability, NewRoot};
-use omnigraph_types::{Limits, RootId};
+use omnigraph_types::{LimitRefused, Limits, RootId};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -162,6 +162,16 @@ pub enum ConfigError {
         /// The names there are.
         names: Vec<&'static str>,
     },
+    /// A limit with which the server would do nothing.
+    #[error("the limit {name} is {value}, and nothing would ever be done: give {least} or more")]
+    LimitTooSmall {
+        /// The limit.
+        name: String,
+        /// The value given.
+        value: u64,
+        /// The smallest value.
+        least: u64,
+    },
     /// The address is reachable from other machines.
     #[error(
         "{listen} can be reached from other machines, and calls to it would be neither encrypted nor authenticated: anyone could read \
@@ -246,7 +256,10 @@ impl ServeConfig {
     fn from_settings(settings: Settings) -> Result<Self, ConfigError> {
         let mut config = Self::new(settings.root.ok_or(ConfigError::NoRoot)?);
         for (name, value) in settings.limits {
-            config.limits.set(&name, value).map_err(|names| ConfigError::UnknownLimit { name, names })?;
+            config.limits.set(&name, value).map_err(|refused| match refused {
+                LimitRefused::Unknown { names } => ConfigError::UnknownLimit { name, names },
+                LimitRefused::TooSmall { least } => ConfigError::LimitTooSmall { name, value, least },
+            })?;
         }
         config.listen = settings.listen.unwrap_or(config.listen);
         config.exposure = if settings.insecure == Some(true) { Exposure::Insecure } else { Exposure::Loopback };

@@ -49,7 +49,7 @@ pub use id::{
     AttemptId, BranchId, CommitId, GraphId, GraphVersion, LoadId, OperationId, PropertyId, QueryId, RootId, TableId,
     TableVersion, TreeId,
 };
-pub use limits::{LimitEntry, LimitUnit, Limits};
+pub use limits::{LimitEntry, LimitRefused, LimitUnit, Limits};
 pub use load::{Capture, LoadMode, LoadRequest, LoadedRows, TypeLoad, TypeLoadAnswer};
 #[doc(hidden)]
 pub use mutants::is_mutant;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::named::named_enum;
 
 macro_rules! limits {
-    ($($(#[doc = $doc:literal])+ $name:ident = $default:literal $unit:ident),* $(,)?) => {
+    ($($(#[doc = $doc:literal])+ $name:ident = $default:literal $unit:ident $(from $least:literal)?),* $(,)?) => {
         /// The limits in force. Each field's unit is the last word of its name or is named in its description.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct Limits {
@@ -32,16 +32,37 @@ macro_rules! limits {
                 },)*]
             }
 
-            /// Sets a limit by name. Returns the names of all limits if none has this name.
-            pub fn set(&mut self, name: &str, value: u64) -> Result<(), Vec<&'static str>> {
+            /// Sets a limit by name.
+            pub fn set(&mut self, name: &str, value: u64) -> Result<(), LimitRefused> {
                 match name {
-                    $(stringify!($name) => self.$name = value,)*
-                    _ => return Err(vec![$(stringify!($name)),*]),
+                    $(stringify!($name) => {
+                        let least = 0 $(+ $least)?;
+                        if value < least {
+                            return Err(LimitRefused::TooSmall { least });
+                        }
+                        self.$name = value;
+                    })*
+                    _ => return Err(LimitRefused::Unknown { names: vec![$(stringify!($name)),*] }),
                 }
                 Ok(())
             }
         }
     };
+}
+
+/// Why a limit is not set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LimitRefused {
+    /// No limit has this name.
+    Unknown {
+        /// The names there are.
+        names: Vec<&'static str>,
+    },
+    /// With this value nothing would ever be done.
+    TooSmall {
+        /// The smallest value.
+        least: u64,
+    },
 }
 
 named_enum! {
@@ -90,17 +111,23 @@ impl LimitEntry<&'static str> {
 
 limits! {
     /// Largest gRPC or Flight message that the server decodes.
-    message_bytes_max = 67_108_864 Bytes,
-    /// Largest request, and largest first message of a stream that the client sends; many may be on their way at once.
-    request_bytes_max = 4_194_304 Bytes,
+    message_bytes_max = 67_108_864 Bytes from 1,
+    /// Largest request, and largest message of a stream that has no turn yet; many may be on their way at once.
+    request_bytes_max = 4_194_304 Bytes from 1,
     /// Requests in progress at once; further ones wait, then are refused.
-    requests_concurrent_max = 1_024 Count,
-    /// Bulk loads in progress at once in this server; further ones are refused.
-    loads_concurrent_max = 8 Count,
+    requests_concurrent_max = 1_024 Count from 1,
+    /// Bulk loads whose rows are taken at once in this server; further ones wait for their turn.
+    loads_concurrent_max = 8 Count from 1,
+    /// Bulk loads that wait for their turn; further ones are refused.
+    loads_queued_max = 256 Count,
+    /// Longest time that a bulk load waits for its turn.
+    load_wait_ms = 60_000 Milliseconds,
+    /// Time that a bulk load may let its turn pass while others wait: every 64 KiB of rows earn a second of it.
+    load_patience_ms = 10_000 Milliseconds,
     /// Longest time any request may take where the client names no deadline.
-    request_timeout_ms = 3_600_000 Milliseconds,
-    /// Longest silence of a streaming client before its stream is refused.
-    stream_idle_timeout_ms = 120_000 Milliseconds,
+    request_timeout_ms = 3_600_000 Milliseconds from 1,
+    /// Longest time that a client takes for one message of its request before the request is refused.
+    stream_idle_timeout_ms = 120_000 Milliseconds from 1,
     /// Longest time that a graceful stop waits for running requests.
     shutdown_timeout_ms = 30_000 Milliseconds,
     /// Longest time that a write waits for a taken ticket and settles it.
@@ -112,7 +139,7 @@ limits! {
     /// Greatest time that an intent of another process must remain unchanged, however slow this server's own puts are.
     recovery_grace_max_ms = 60_000 Milliseconds,
     /// Rounds of one request against other writers before COMMIT_CONTENTION.
-    commit_rounds_max = 64 Count,
+    commit_rounds_max = 64 Count from 1,
     /// Age of the proof that a version is the newest after which a writer proves it again, or gives up.
     proof_age_max_ms = 3_600_000 Milliseconds,
     /// Age of the proof that the root is still the one that was opened, after which it is proven again before the next write.
@@ -122,33 +149,33 @@ limits! {
     /// How far behind the server's clock an unknown operation id may be.
     operation_id_behind_ms = 691_200_000 Milliseconds,
     /// Bytes of one load's fingerprints and partition buffers kept in memory; more are spilled to local disk.
-    load_memory_bytes_max = 33_554_432 Bytes,
+    load_memory_bytes_max = 33_554_432 Bytes from 1,
     /// Rows of one load in merge mode.
-    merge_rows_max = 1_000_000 Rows,
+    merge_rows_max = 1_000_000 Rows from 1,
     /// Rows of one staged data file.
-    data_file_rows_max = 1_048_576 Rows,
+    data_file_rows_max = 1_048_576 Rows from 1,
     /// Bytes of one NDJSON line.
-    ndjson_line_bytes_max = 33_554_432 Bytes,
+    ndjson_line_bytes_max = 33_554_432 Bytes from 1,
     /// Structural characters of one NDJSON line.
-    ndjson_structurals_max = 131_072 Count,
+    ndjson_structurals_max = 131_072 Count from 1,
     /// Bytes of one query text.
-    query_text_bytes_max = 1_048_576 Bytes,
+    query_text_bytes_max = 1_048_576 Bytes from 1,
     /// Bytes of one schema text.
-    schema_text_bytes_max = 1_048_576 Bytes,
+    schema_text_bytes_max = 1_048_576 Bytes from 1,
     /// Bytes that one query may hold in memory before it fails.
-    query_memory_bytes_max = 268_435_456 Bytes,
+    query_memory_bytes_max = 268_435_456 Bytes from 1,
     /// Queries, scans and exports in progress at once in this server; further ones wait.
-    queries_concurrent_max = 16 Count,
+    queries_concurrent_max = 16 Count from 1,
     /// Queries, scans and exports that wait for their turn; further ones are refused.
     queries_queued_max = 256 Count,
     /// Bytes that all queries together may hold in memory; each counts with the most that it may hold.
-    queries_memory_bytes_max = 4_294_967_296 Bytes,
+    queries_memory_bytes_max = 4_294_967_296 Bytes from 1,
     /// Columns that one query may return.
-    query_columns_max = 1_000 Count,
+    query_columns_max = 1_000 Count from 1,
     /// Largest page of a list.
-    page_size_max = 1_000 Count,
+    page_size_max = 1_000 Count from 1,
     /// Page of a list where the client names no size.
-    page_size_default = 100 Count,
+    page_size_default = 100 Count from 1,
     /// Violations or conflicts listed in one error; the total is always reported.
     error_items_max = 10 Count,
     /// Branches of one graph whose newest versions are kept in memory.
@@ -187,6 +214,15 @@ mod tests {
         let mut limits = Limits::default();
         limits.set("merge_rows_max", 5).unwrap();
         assert_eq!(limits.merge_rows_max, 5);
-        assert_eq!(limits.set("nope", 1).unwrap_err().len(), limits.entries().len());
+        let Err(LimitRefused::Unknown { names }) = limits.set("nope", 1) else { panic!("there is no such limit") };
+        assert_eq!(names.len(), limits.entries().len());
+    }
+
+    #[test]
+    fn limit_that_would_stop_everything_is_refused() {
+        let mut limits = Limits::default();
+        assert_eq!(limits.set("queries_concurrent_max", 0), Err(LimitRefused::TooSmall { least: 1 }));
+        assert_eq!(limits, Limits::default());
+        limits.set("queries_queued_max", 0).unwrap();
     }
 }

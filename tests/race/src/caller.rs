@@ -10,7 +10,7 @@ use omnigraph_client::{
     BranchInfo, Client, ClientError, ClientOptions, Columns, Commit, CreateBranch, DeleteBranch, LoadMode, LoadOptions,
     LoadTarget, QueryRequest, ReadAt, RetryPolicy, Timeout, TypeScan, WriteMode, WriteReceipt,
 };
-use omnigraph_types::{Effect, Failure, Problem, Resource};
+use omnigraph_types::{Effect, Failure, Problem, Resource, Retry};
 
 use crate::fleet::Address;
 use crate::history::{
@@ -297,7 +297,10 @@ fn refusal(error: &ClientError) -> Answered {
             Problem::DeadlineExceeded => Reason::Deadline,
             Problem::StorageUnavailable => Reason::Unavailable,
             Problem::Cancelled => Reason::Broken,
-            Problem::ResourceLimit { limit, .. } if limit == "loads_concurrent_max" => Reason::Busy,
+            Problem::ResourceLimit { .. } => match failure.retry {
+                Retry::SameRequest => Reason::Busy,
+                Retry::AfterReread | Retry::Never => Reason::Defect,
+            },
             _ => Reason::Defect,
         },
         ClientError::Url { .. }

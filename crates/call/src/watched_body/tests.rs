@@ -1,6 +1,7 @@
 use std::collections::VecDeque;
 use std::future::poll_fn;
 
+use futures::FutureExt;
 use omnigraph_types::Problem;
 
 use super::*;
@@ -39,7 +40,9 @@ fn message(body: &[u8]) -> Vec<u8> {
 async fn read(bytes: &[u8], frame_bytes: usize, flagged: bool) -> (BodyState, Option<BrokenBody>) {
     let frames = bytes.chunks(frame_bytes).map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect();
     let state = BodyState::default();
-    let mut body = WatchedBody::new(Script { frames, flagged }, state.clone(), &limits());
+    state.expect_long();
+    state.admit_long();
+    let mut body = WatchedBody::new(Script { frames, flagged }, state.clone(), &limits(), Pace::Timed);
     loop {
         match poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
             Some(Ok(_)) => {}
@@ -97,4 +100,89 @@ async fn first_message_has_a_limit_of_its_own() {
 #[tokio::test]
 async fn body_that_is_still_open_is_not_whole() {
     assert!(BodyState::default().require_whole().is_err());
+}
+
+/// A body that never ends, and says nothing after its frames.
+struct Silent(VecDeque<Bytes>);
+
+impl Body for Silent {
+    type Data = Bytes;
+    type Error = BrokenBody;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenBody>>> {
+        self.0.pop_front().map_or(Poll::Pending, |data| Poll::Ready(Some(Ok(Frame::data(data)))))
+    }
+}
+
+fn silent(frames: &[&[u8]], pace: Pace) -> (WatchedBody<Silent>, BodyState) {
+    let state = BodyState::default();
+    let frames = frames.iter().map(|frame| Bytes::copy_from_slice(frame)).collect();
+    (WatchedBody::new(Silent(frames), state.clone(), &limits(), pace), state)
+}
+
+async fn next(body: &mut WatchedBody<Silent>) -> Option<Result<Bytes, BrokenBody>> {
+    poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await.map(|frame| frame.map(|frame| frame.into_data().unwrap()))
+}
+
+#[tokio::test]
+async fn long_message_waits_for_its_leave_and_asks_for_it_once() {
+    let (short, long) = (message(b"one"), message(b"0123456"));
+    let (mut body, state) = silent(&[&short, &long, &long], Pace::Timed);
+    state.expect_long();
+    assert_eq!(next(&mut body).await.unwrap().unwrap(), short);
+    assert!(next(&mut body).now_or_never().is_none(), "it is read without its leave");
+    state.long_announced().now_or_never().expect("the leave is asked for");
+    assert!(next(&mut body).now_or_never().is_none());
+    state.admit_long();
+    assert_eq!(next(&mut body).await.unwrap().unwrap(), long);
+    assert_eq!(next(&mut body).await.unwrap().unwrap(), long);
+    assert!(state.long_announced().now_or_never().is_none());
+}
+
+#[tokio::test]
+async fn long_message_of_a_stream_without_turns_is_refused() {
+    let (mut body, state) = silent(&[&message(b"one"), &message(b"0123456")], Pace::Timed);
+    next(&mut body).await.unwrap().unwrap();
+    let refused = BrokenBody::TooLarge { name: "request_bytes_max", limit: 6, asked: 7 };
+    assert_eq!(next(&mut body).await, Some(Err(refused)));
+    assert!(matches!(state.fault(), Some(CallFault::MessageTooLarge { name: "request_bytes_max", .. })));
+}
+
+#[tokio::test]
+async fn message_that_does_not_come_to_its_end_is_given_up_however_it_trickles() {
+    const LENGTH: usize = 10_000;
+    let limits = Limits { stream_idle_timeout_ms: 20, ..Limits::default() };
+    let state = BodyState::default();
+    let begun = Bytes::from(message(&[0; LENGTH])[..10].to_vec());
+    let mut body = WatchedBody::new(Silent([begun].into()), state.clone(), &limits, Pace::Timed);
+    for _ in 0..LENGTH {
+        let next = tokio::time::timeout(Duration::from_millis(1), next(&mut body)).await;
+        match next {
+            Ok(Some(Ok(_))) => {}
+            Err(_) => body.inner.0.push_back(Bytes::from_static(b"x")),
+            Ok(ended) => {
+                assert_eq!(ended, Some(Err(BrokenBody::Idle { timeout_ms: 20 })));
+                assert_eq!(state.fault(), Some(CallFault::Idle { timeout_ms: 20 }));
+                return;
+            }
+        }
+    }
+    panic!("the message may take any time");
+}
+
+#[tokio::test]
+async fn time_begins_anew_with_each_message_and_endless_streams_have_any() {
+    let (mut body, _) = silent(&[], Pace::Timed);
+    assert!(next(&mut body).now_or_never().is_none());
+    assert!(body.patience.waiting.is_some());
+    let whole = message(b"one");
+    body.inner.0.push_back(Bytes::copy_from_slice(&whole[..6]));
+    next(&mut body).await.unwrap().unwrap();
+    assert!(body.patience.waiting.is_some(), "a part of a message is none");
+    body.inner.0.push_back(Bytes::copy_from_slice(&whole[6..]));
+    next(&mut body).await.unwrap().unwrap();
+    assert!(body.patience.waiting.is_none());
+    let (mut endless, _) = silent(&[], Pace::Any);
+    assert!(next(&mut endless).now_or_never().is_none());
+    assert!(endless.patience.waiting.is_none());
 }

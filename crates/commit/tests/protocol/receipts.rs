@@ -36,7 +36,7 @@ async fn receipt_is_found_while_a_removed_branch_is_still_registered() {
         let resent = process.append_on(&named("dev"), written, "a", &TABLES).await.unwrap();
         assert!(matches!(resent, WriteOutcome::Replayed(row) if row == commit), "I-8");
         let state = process.committer.operation(&BranchName::Main, removal).await.unwrap();
-        assert!(matches!(state, OperationState::Done(_)), "the removal is done: {state:?}");
+        assert!(matches!(state, OperationState::Done { .. }), "the removal is done: {state:?}");
         let never = process.committer.operation(&BranchName::Main, fresh()).await.unwrap();
         assert_eq!(never, OperationState::Unknown);
     }

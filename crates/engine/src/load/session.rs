@@ -18,7 +18,6 @@ use omnigraph_types::{
     WriteOutcome, WriteReceipt,
 };
 use tokio::runtime::Handle;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tracing::info;
 
@@ -35,6 +34,7 @@ use crate::load::intake::{Intake, TakenBatch};
 use crate::load::left_behind::{LeftBehind, Written};
 use crate::load::ndjson::NdjsonReader;
 use crate::load::spill::SpillPool;
+use crate::load::turns::Turn;
 use crate::load::validate::{StagedType, Validator, ValidatorParts};
 use crate::load::writer::{CountsSlot, LoadWriter};
 use crate::open_graphs::GraphHandle;
@@ -59,10 +59,9 @@ pub(crate) struct LoadParts {
     pub(crate) caller: Caller,
     pub(crate) graph: GraphHandle,
     pub(crate) base: LoadBase,
-    pub(crate) permit: OwnedSemaphorePermit,
 }
 
-/// A load in progress. Dropping it before `finish` leaves nothing visible and frees its permit, memory and spill files.
+/// A load in progress. Dropping it before `finish` leaves nothing visible and ends its turn and frees its memory and spill files.
 #[derive(Debug)]
 pub struct Load {
     request: LoadRequest,
@@ -76,12 +75,13 @@ pub struct Load {
     ndjson: Option<NdjsonReader>,
     writers: BTreeMap<TableId, FileWriter>,
     rows: u64,
-    _permit: OwnedSemaphorePermit,
+    /// None until the load takes rows.
+    turn: Option<Turn>,
 }
 
 impl Load {
     pub(crate) fn new(parts: LoadParts) -> Self {
-        let LoadParts { request, operation_id, caller, graph, base, permit } = parts;
+        let LoadParts { request, operation_id, caller, graph, base } = parts;
         let context = graph.graph.context();
         let limits = context.limits().clone();
         let pool = SpillPool::new(context.spill_directory().map(Path::to_owned), limits.load_memory_bytes_max);
@@ -97,7 +97,7 @@ impl Load {
             ndjson: None,
             writers: BTreeMap::new(),
             rows: 0,
-            _permit: permit,
+            turn: None,
         }
     }
 
@@ -145,7 +145,35 @@ impl Load {
         Ok(())
     }
 
-    /// Adds rows of one stream. Casts only where no value changes; waits for the disk.
+    /// Takes the load's turn, if it has none yet: waits until fewer than `loads_concurrent_max` loads take rows, in the order of asking.
+    /// `ResourceLimit`, to be sent again, if too many wait or if it takes too long. Rows take the turn by themselves; a caller that is about
+    /// to hold much for the load takes it before.
+    pub async fn take_turn(&mut self) -> Result<(), Failure> {
+        Ok(self.take_its_turn().await?)
+    }
+
+    async fn take_its_turn(&mut self) -> Result<()> {
+        if self.turn.is_none() {
+            self.turn = Some(self.graph.graph.context().turns().take(self.caller.deadline).await?);
+        }
+        Ok(())
+    }
+
+    /// Waits for what the load's client sends next; `bytes` is the size of it. While other loads wait for a turn, a client that sends too
+    /// little for too long ends with `ResourceLimit`.
+    pub async fn next_of_client<T>(
+        &mut self,
+        next: impl Future<Output = Result<T, Failure>>,
+        bytes: impl Fn(&T) -> u64,
+    ) -> Result<T, Failure> {
+        let Some(turn) = &mut self.turn else { return next.await };
+        let turns = self.graph.graph.context().turns();
+        let next = turns.next_of(turn, next).await.map_err(|error| error.failure())??;
+        turns.received(turn, bytes(&next));
+        Ok(next)
+    }
+
+    /// Adds rows of one stream. Casts only where no value changes; waits for the load's turn and for the disk.
     pub async fn write(&mut self, stream: &mut TypeStream, batch: RecordBatch) -> Result<(), Failure> {
         if stream.load != self.operation_id {
             return Err(EngineError::from(LoadMisuse::StreamOfAnotherLoad).failure());
@@ -153,6 +181,7 @@ impl Load {
         if batch.num_rows() == 0 {
             return Ok(());
         }
+        self.take_its_turn().await?;
         let stream = stream.stream;
         let inline = if batch.num_rows() <= INLINE_ROWS_MAX { Place::Here } else { Place::Background };
         let taken = self
@@ -166,6 +195,7 @@ impl Load {
 
     /// Adds NDJSON text in any chunking, types mixed; rows are the 1-based line numbers.
     pub async fn write_ndjson(&mut self, chunk: &[u8]) -> Result<(), Failure> {
+        self.take_its_turn().await?;
         self.prove_base().await?;
         for piece in chunk.chunks(NDJSON_PIECE_BYTES) {
             let mut reader = self.ndjson.take().unwrap_or_else(|| NdjsonReader::new(&self.limits));
@@ -208,6 +238,7 @@ impl Load {
     }
 
     async fn publish(mut self, written: &Written) -> Result<WriteReceipt, Failure> {
+        self.take_its_turn().await?;
         if let Some(reader) = self.ndjson.take() {
             let schema = self.base.schema.clone();
             let batches = self
@@ -251,9 +282,7 @@ impl Load {
         work: impl FnOnce(&mut Intake) -> Result<R> + Send + 'static,
     ) -> Result<R> {
         if self.caller.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            let message = "the deadline passed before the load was complete: nothing of it is stored";
-            let failure = Failure::new(Problem::DeadlineExceeded, message);
-            return Err(failure.with_effect(omnigraph_types::Effect::None).into());
+            return Err(EngineError::LoadDeadline);
         }
         let mut intake = self.intake.take().ok_or_else(failed_before)?;
         let (intake, result) = match place {

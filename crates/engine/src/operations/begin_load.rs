@@ -1,4 +1,4 @@
-//! Beginning a load: it takes one of the permits for loads and captures the version that it begins at.
+//! Beginning a load: it captures the version that it begins at. Its turn comes with its first rows.
 
 use omnigraph_types::LoadRequest;
 
@@ -16,7 +16,6 @@ impl Execute for LoadRequest {
 
     async fn execute(&self, on: &GraphHandle, caller: &Caller) -> Result<Load> {
         let context = on.graph.context();
-        let permit = context.load_permit()?;
         let base = LoadBase::of(&on.graph, self).await?;
         Ok(Load::new(LoadParts {
             operation_id: context.operation_id(self.options.operation_id),
@@ -24,7 +23,6 @@ impl Execute for LoadRequest {
             caller: caller.clone(),
             graph: on.clone(),
             base,
-            permit,
         }))
     }
 }

@@ -33,17 +33,14 @@ impl Execute for GetOperation {
             Stored::Unknown => OperationState::Unknown,
             Stored::InProgress => OperationState::InProgress,
             Stored::Committed(row) => OperationState::Committed(Box::new(receipt(graph.describe(*row).await?))),
-            Stored::Done(_) => {
-                let head = graph.newest(&self.branch).await?.head();
-                OperationState::Committed(Box::new(WriteReceipt {
-                    operation_id: self.id,
-                    outcome: WriteOutcome::Done,
-                    commit: None,
-                    head,
-                    counts: Vec::new(),
-                    rows_read: 0,
-                }))
-            }
+            Stored::Done { head, .. } => OperationState::Committed(Box::new(WriteReceipt {
+                operation_id: self.id,
+                outcome: WriteOutcome::Done,
+                commit: None,
+                head,
+                counts: Vec::new(),
+                rows_read: 0,
+            })),
             Stored::RolledBack { reason } => OperationState::RolledBack(Box::new(self.rolled_back(reason))),
             Stored::InDoubt { reason } => OperationState::InDoubt(Box::new(self.in_doubt(reason))),
         };

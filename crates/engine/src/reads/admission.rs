@@ -1,12 +1,12 @@
 //! Which reads run at once: by number and by the memory that they may hold.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use omnigraph_types::Limits;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::{EngineError, Result};
+use crate::queue::Queue;
 
 /// Memory is counted in units of this size.
 const UNIT_BYTES: u64 = 1024 * 1024;
@@ -17,8 +17,7 @@ pub(crate) struct Admission {
     slots: Arc<Semaphore>,
     memory: Arc<Semaphore>,
     memory_bytes_max: u64,
-    waiting: AtomicU64,
-    waiting_max: u64,
+    queue: Queue,
 }
 
 /// A place among the reads that run, with its share of their memory.
@@ -37,12 +36,15 @@ impl Admission {
             slots: semaphore(limits.queries_concurrent_max),
             memory: semaphore(u64::from(units(limits.queries_memory_bytes_max))),
             memory_bytes_max: limits.queries_memory_bytes_max,
-            waiting: AtomicU64::new(0),
-            waiting_max: limits.queries_queued_max,
+            queue: Queue::new(
+                "queries_queued_max",
+                limits.queries_queued_max,
+                "too many queries run and wait: wait for some to end, then resend",
+            ),
         }
     }
 
-    /// A permit, when it is this read's turn; `ResourceLimit` if too many wait, or if the read alone exceeds the memory of all.
+    /// A permit, when it is this read's turn; `Busy` if too many wait, `Limit` if the read alone exceeds the memory of all.
     pub(crate) async fn admit(&self, memory_bytes: u64) -> Result<Permit> {
         let wanted = units(memory_bytes);
         if wanted > units(self.memory_bytes_max) {
@@ -58,35 +60,11 @@ impl Admission {
         if let Some((slot, memory)) = free {
             return Ok(Permit { _slot: slot, _memory: memory });
         }
-        let _place = self.place()?;
+        let _place = self.queue.place()?;
         let closed = |_| EngineError::Stopping;
         let slot = self.slots.clone().acquire_owned().await.map_err(closed)?;
         let memory = self.memory.clone().acquire_many_owned(wanted).await.map_err(closed)?;
         Ok(Permit { _slot: slot, _memory: memory })
-    }
-
-    /// A place in the queue.
-    fn place(&self) -> Result<Place<'_>> {
-        let place = Place(&self.waiting);
-        let before = self.waiting.fetch_add(1, Ordering::AcqRel);
-        match before < self.waiting_max {
-            true => Ok(place),
-            false => Err(EngineError::Limit {
-                limit: "queries_queued_max",
-                value: self.waiting_max,
-                asked: before.saturating_add(1),
-                advice: "too many queries run and wait: wait for some to end, then resend",
-            }),
-        }
-    }
-}
-
-/// A place in the queue, which is given up when it is dropped.
-struct Place<'a>(&'a AtomicU64);
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -12,7 +12,7 @@ fn admission(change: impl FnOnce(&mut Limits)) -> Admission {
 
 fn limit_of<T>(refused: Result<T>) -> &'static str {
     match refused {
-        Err(EngineError::Limit { limit, .. }) => limit,
+        Err(EngineError::Limit { limit, .. } | EngineError::Busy { limit, .. }) => limit,
         Err(other) => panic!("{other:?}"),
         Ok(_) => panic!("admitted"),
     }

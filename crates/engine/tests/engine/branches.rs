@@ -1,10 +1,10 @@
 //! Branches through the engine: every mode on a branch, and graphs of many types.
 
 use arrow::array::StringArray;
-use omnigraph_engine::{Engine, GetCommit, Graph, ListBranches, PinCommit};
+use omnigraph_engine::{Engine, GetCommit, GetOperation, Graph, ListBranches, PinCommit};
 use omnigraph_types::{
     BranchName, CommitId, CreateBranch, DeleteBranch, DeleteGraph, Effect, Failure, Limits, LoadMode, LoadRequest,
-    Problem, ReadAt, ReadSetMember, Retry, WriteMode, WriteOptions, WriteOutcome, WriteReceipt,
+    OperationState, Problem, ReadAt, ReadSetMember, Retry, WriteMode, WriteOptions, WriteOutcome, WriteReceipt,
 };
 
 use crate::support::{Root, SPEC, append, batch, create, edge, graph, mint, n, p, request, send, tester};
@@ -134,6 +134,22 @@ async fn graph_of_many_types_is_read_at_every_commit_on_every_branch() {
 async fn delete(graph: &Graph) {
     let delete = DeleteBranch { name: dev(), operation_id: None, expected_head: None, mode: WriteMode::Commit };
     graph.run(&tester(), delete).await.unwrap();
+}
+
+#[tokio::test]
+async fn deletion_of_a_branch_is_answered_for_by_the_branch_and_by_main() {
+    let (_root, graph) = graph(SPEC).await;
+    branch(&graph, dev(), ReadAt::Branch(BranchName::Main)).await;
+    let head = send(&graph, LoadRequest { branch: dev(), ..request(LoadMode::Append) }, &p("a")).await.unwrap().head;
+    let id = mint();
+    let delete = DeleteBranch { name: dev(), operation_id: Some(id), expected_head: None, mode: WriteMode::Commit };
+    graph.run(&tester(), delete).await.unwrap();
+    for (branch, of) in [(dev(), Some(head)), (BranchName::Main, None)] {
+        let asked = graph.run(&tester(), GetOperation { branch: branch.clone(), id }).await.unwrap();
+        let OperationState::Committed(receipt) = asked.state else { panic!("{branch}: {asked:?}") };
+        assert_eq!(receipt.outcome, WriteOutcome::Done, "{branch}");
+        assert!(of.is_none_or(|head| receipt.head == head), "{branch}: {receipt:?}");
+    }
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use futures::FutureExt;
 use omnigraph_engine::{GetCommit, GetGraph, GetOperation, ListCommits, ListGraphs, PinCommit, SettleAll};
 use omnigraph_types::{
     BranchName, CommitKind, CreateBranch, CreateGraph, Effect, FeatureName, Limits, LoadMode, OperationState, Problem,
-    ReadAt, Resource, WriteOutcome,
+    ReadAt, Resource, Retry, WriteOutcome,
 };
 
 use crate::support::{Root, SPEC, append, commits, create, graph, ids, mint, n, p, request, tester};
@@ -70,17 +70,35 @@ async fn schema_errors_and_blobs_are_refused_before_anything_is_made() {
 }
 
 #[tokio::test]
-async fn loads_beyond_the_limit_are_refused_and_a_dropped_load_leaves_nothing() {
+async fn load_beyond_the_limit_waits_for_its_turn_and_a_dropped_one_leaves_nothing() {
     let root = Root::with(|limits| limits.loads_concurrent_max = 1).await;
     let graph = root.graph(SPEC).await;
     let mut load = graph.run(&tester(), request(LoadMode::Append)).await.unwrap();
     load.write_ndjson(p("a").as_bytes()).await.unwrap();
-    let second = graph.run(&tester(), request(LoadMode::Append)).await.unwrap_err();
-    let expected = Problem::ResourceLimit { limit: "loads_concurrent_max".to_owned(), value: 1, asked: 2 };
-    assert_eq!((second.problem, second.effect), (expected, Effect::None));
+    let mut second = graph.run(&tester(), request(LoadMode::Append)).await.unwrap();
+    let text = p("b");
+    let mut rows = Box::pin(second.write_ndjson(text.as_bytes()));
+    assert!((&mut rows).now_or_never().is_none());
     drop(load);
-    append(&graph, &p("b")).await.unwrap();
+    rows.await.unwrap();
+    second.finish().await.unwrap();
     assert_eq!((ids(&graph, "P").await, commits(&graph).await), (vec!["b".to_owned()], 2));
+}
+
+#[tokio::test]
+async fn loads_without_rows_hold_nobody_up_and_one_too_many_in_the_queue_is_refused() {
+    let root = Root::with(|limits| (limits.loads_concurrent_max, limits.loads_queued_max) = (1, 0)).await;
+    let graph = root.graph(SPEC).await;
+    let mut begun = Vec::new();
+    for _ in 0..10 {
+        begun.push(graph.run(&tester(), request(LoadMode::Append)).await.unwrap());
+    }
+    append(&graph, &p("a")).await.unwrap();
+    let mut load = graph.run(&tester(), request(LoadMode::Append)).await.unwrap();
+    load.write_ndjson(p("b").as_bytes()).await.unwrap();
+    let refused = begun[0].write_ndjson(p("c").as_bytes()).await.unwrap_err();
+    let expected = Problem::ResourceLimit { limit: "loads_queued_max".to_owned(), value: 0, asked: 1 };
+    assert_eq!((refused.problem, refused.effect, refused.retry), (expected, Effect::None, Retry::SameRequest));
 }
 
 #[tokio::test]

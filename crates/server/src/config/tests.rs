@@ -77,6 +77,11 @@ fn unknown_key_and_unknown_limit_of_the_file_are_refused_by_name() {
     let wrong_limit = file("root = 'a'\n[limits]\nrows = 1\n");
     let error = resolve(&["--config", wrong_limit.path().to_str().unwrap()]).unwrap_err();
     assert!(matches!(error, ConfigError::UnknownLimit { ref name, .. } if name == "rows"), "{error}");
+    let none = resolve(&["--root", "a", "--queries-concurrent-max", "0"]).unwrap_err();
+    assert!(
+        matches!(none, ConfigError::LimitTooSmall { ref name, least: 1, .. } if name == "queries_concurrent_max"),
+        "{none}"
+    );
 }
 
 #[test]

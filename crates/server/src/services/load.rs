@@ -74,15 +74,8 @@ impl LoadService for Loads {
     }
 }
 
-/// The next part of the client's stream, or none at its end; that end proves nothing.
-async fn next_part(stream: &mut ClientStream<wire::LoadRowsRequest>) -> Result<Option<Part>, Failure> {
-    let Some(message) = stream.next().await? else { return Ok(None) };
-    let part = message.part;
-    part.map(Some).ok_or_else(|| invalid("part", "a message of the stream has no part: set header or data"))
-}
-
-async fn header(stream: &mut ClientStream<wire::LoadRowsRequest>) -> Result<wire::LoadRowsHeader, Failure> {
-    match next_part(stream).await? {
+fn header(first: Option<wire::LoadRowsRequest>) -> Result<wire::LoadRowsHeader, Failure> {
+    match first.map(part_of).transpose()? {
         Some(Part::Header(header)) => Ok(header),
         Some(Part::Data(_)) | None => {
             Err(invalid("header", "the stream does not begin with a header: send graph, branch and mode first"))
@@ -90,12 +83,15 @@ async fn header(stream: &mut ClientStream<wire::LoadRowsRequest>) -> Result<wire
     }
 }
 
-async fn data(stream: &mut ClientStream<wire::LoadRowsRequest>) -> Result<Option<Bytes>, Failure> {
-    match next_part(stream).await? {
-        Some(Part::Data(data)) => Ok(Some(data)),
-        Some(Part::Header(_)) => Err(invalid("header", "the stream has a second header: send one, then data only")),
-        None => Ok(None),
+fn data(message: wire::LoadRowsRequest) -> Result<Bytes, Failure> {
+    match part_of(message)? {
+        Part::Data(data) => Ok(data),
+        Part::Header(_) => Err(invalid("header", "the stream has a second header: send one, then data only")),
     }
+}
+
+fn part_of(message: wire::LoadRowsRequest) -> Result<Part, Failure> {
+    message.part.ok_or_else(|| invalid("part", "a message of the stream has no part: set header or data"))
 }
 
 impl Loads {
@@ -104,11 +100,13 @@ impl Loads {
         context: CallContext,
         stream: Streaming<wire::LoadRowsRequest>,
     ) -> Result<wire::LoadRowsResponse, Failure> {
-        let mut stream = ClientStream::new(stream, context.clone(), self.engine.limits());
-        let (graph, request) = wire::LoadRowsHeader::from_wire(header(&mut stream).await?)?;
+        let mut stream = ClientStream::new(stream, context.clone());
+        let first = run::first_of_stream(&mut stream).await?;
+        let (graph, request) = wire::LoadRowsHeader::from_wire(header(first)?)?;
         let mut load = run::begin_load(&self.engine, &context, &graph, request).await?;
         let mut bytes_read = 0_u64;
-        while let Some(data) = data(&mut stream).await? {
+        while let Some(message) = run::next_of_load(&mut stream, &mut load).await? {
+            let data = data(message)?;
             bytes_read += data.len() as u64;
             load.write_ndjson(&data).await?;
         }

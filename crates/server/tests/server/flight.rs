@@ -9,8 +9,8 @@ use arrow_flight::flight_descriptor::DescriptorType;
 use arrow_flight::{Criteria, FlightData, FlightDescriptor, FlightInfo, PutResult, Ticket};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::IpcWriteOptions;
-use futures::{Stream, StreamExt, TryStreamExt, stream};
-use omnigraph_types::{Effect, Failure, Problem, Resource};
+use futures::{FutureExt, Stream, StreamExt, TryStreamExt, stream};
+use omnigraph_types::{Effect, Failure, Limits, Problem, Resource, Retry};
 use omnigraph_wire::v1 as wire;
 use prost::Message;
 use tokio::sync::mpsc;
@@ -292,37 +292,87 @@ async fn cancelled_put_leaves_nothing_and_gives_its_permit_back() {
         for message in plain("Port", vec![ports(&["OSL", "HAM"])]).await.into_iter().take(1) {
             send.send(message).await.unwrap();
         }
-        let started = server.flight().do_put(put_request(ReceiverStream::new(receive), Some("append"))).await;
-        let results = match started {
-            Ok(results) => results,
-            // The load before it is not cleared away yet.
-            Err(status) => {
-                assert!(matches!(failure(status).problem, Problem::ResourceLimit { .. }));
-                continue;
-            }
-        };
+        let results = server.flight().do_put(put_request(ReceiverStream::new(receive), Some("append"))).await.unwrap();
         for message in plain("Port", vec![ports(&["OSL", "HAM"])]).await.into_iter().skip(1) {
             send.send(message).await.unwrap();
         }
         drop((results, send));
     }
-    let mut refusals = 0;
-    loop {
-        let messages = plain("Port", vec![ports(&["BGO"])]).await;
-        match put(&server, Some("append"), stream::iter(messages)).await {
-            Ok(results) => {
-                let commit = receipt(results).receipt.unwrap().commit.unwrap();
-                assert_eq!(commit.parent_commit_ids, [head]);
-                break;
-            }
-            Err(failure) => {
-                assert!(matches!(failure.problem, Problem::ResourceLimit { .. }), "{failure:?}");
-                refusals += 1;
-                assert!(refusals < 10_000, "the permit never came back");
-            }
-        }
-    }
+    let messages = plain("Port", vec![ports(&["BGO"])]).await;
+    let results = put(&server, Some("append"), stream::iter(messages)).await.unwrap();
+    assert_eq!(receipt(results).receipt.unwrap().commit.unwrap().parent_commit_ids, [head]);
     assert_eq!(server.ports().await, ["BGO"]);
+}
+
+/// A stream that has sent its first messages and stays open.
+async fn open_put(server: &TestServer, messages: Vec<FlightData>) -> (mpsc::Sender<FlightData>, Streaming<PutResult>) {
+    let (send, receive) = mpsc::channel(messages.len());
+    for message in messages {
+        send.send(message).await.unwrap();
+    }
+    let put = server.flight().do_put(put_request(ReceiverStream::new(receive), Some("append"))).await.unwrap();
+    (send, put.into_inner())
+}
+
+#[tokio::test]
+async fn streams_that_send_a_schema_and_no_rows_hold_no_load_up() {
+    let server = TestServer::start_with(|config| config.limits.loads_concurrent_max = 1).await;
+    server.create_graph(GRAPH).await.unwrap();
+    let mut open = Vec::new();
+    for code in ["OSL", "HAM", "RTM"] {
+        let messages = plain("Port", vec![ports(&[code])]).await;
+        open.push((open_put(&server, messages[..1].to_vec()).await, messages));
+    }
+    let rows = plain("Port", vec![ports(&["BGO"])]).await;
+    put(&server, Some("append"), stream::iter(rows)).await.unwrap();
+    for ((send, results), messages) in open {
+        for message in messages.into_iter().skip(1) {
+            send.send(message).await.unwrap();
+        }
+        drop(send);
+        results.try_collect::<Vec<_>>().await.unwrap();
+    }
+    assert_eq!(server.ports().await, ["BGO", "HAM", "OSL", "RTM"]);
+}
+
+#[tokio::test]
+async fn stream_that_stops_within_its_rows_gives_way_to_loads_that_wait() {
+    let limits = |limits: &mut Limits| (limits.loads_concurrent_max, limits.load_patience_ms) = (1, 1);
+    let server = TestServer::start_with(|config| limits(&mut config.limits)).await;
+    server.create_graph(GRAPH).await.unwrap();
+    let mut messages = plain("Port", vec![ports(&["OSL"])]).await;
+    messages.pop();
+    let (_send, mut stopped) = open_put(&server, messages).await;
+    let mut ended = None;
+    let mut loaded = 0;
+    while ended.is_none() {
+        let row = format!(r#"{{"type":"Port","data":{{"code":"P{loaded:03}"}}}}"#);
+        server.load(wire::LoadMode::Append, &row).await.unwrap();
+        loaded += 1;
+        assert!(loaded < 100, "the stopped stream keeps its turn");
+        ended = stopped.next().now_or_never();
+    }
+    let failure = failure(ended.unwrap().unwrap().unwrap_err());
+    let Problem::ResourceLimit { limit, .. } = &failure.problem else { panic!("{failure:?}") };
+    assert_eq!((limit.as_str(), failure.effect, failure.retry), ("load_patience_ms", Effect::None, Retry::SameRequest));
+    assert_eq!(server.ports().await.len(), loaded);
+}
+
+#[tokio::test]
+async fn small_loads_over_the_limit_wait_for_their_turn() {
+    let server = TestServer::start_with(|config| config.limits.loads_concurrent_max = 1).await;
+    server.create_graph(GRAPH).await.unwrap();
+    let loads = (0..16).map(|row| {
+        let server = &server;
+        async move {
+            let row = format!(r#"{{"type":"Port","data":{{"code":"P{row:02}"}}}}"#);
+            server.load(wire::LoadMode::Append, &row).await
+        }
+    });
+    for loaded in futures::future::join_all(loads).await {
+        loaded.unwrap();
+    }
+    assert_eq!(server.ports().await.len(), 16);
 }
 
 #[tokio::test]

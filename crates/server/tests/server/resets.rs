@@ -3,7 +3,6 @@
 //! tonic reports this as a regular end of the stream. No client library lets a test say that the frame follows right behind whole messages,
 //! so these tests write the frames of HTTP/2 themselves.
 
-use omnigraph_types::Problem;
 use omnigraph_wire::v1 as wire;
 use omnigraph_wire::v1::load_rows_request::Part;
 use prost::Message;
@@ -15,8 +14,6 @@ use crate::harness::{GRAPH, ROWS, TestServer, part};
 
 /// Resets per test: each must leave nothing.
 const RESETS: usize = 5;
-/// Loads tried until a permit is back.
-const TRIES_MAX: usize = 10_000;
 /// Bytes that make the server tell that it reads the stream: it does so after half of its window.
 const NOTICED_BYTES: usize = 3 * 1024 * 1024;
 const FRAME_BYTES_MAX: usize = 16_384;
@@ -119,20 +116,10 @@ async fn server_with_one_permit() -> TestServer {
     server
 }
 
-/// Loads, as soon as the load before has given its permit back.
-async fn load_when_possible(server: &TestServer, text: &str) -> wire::LoadRowsResponse {
-    for _ in 0..TRIES_MAX {
-        match server.load(wire::LoadMode::Append, text).await {
-            Ok(response) => return response,
-            Err(failure) => assert!(matches!(failure.problem, Problem::ResourceLimit { .. }), "{failure:?}"),
-        }
-    }
-    panic!("the permit never came back");
-}
-
 /// Proves that the resets left nothing behind `head`.
 async fn assert_nothing_was_loaded(server: &TestServer, head: &str) {
-    let receipt = load_when_possible(server, r#"{"type":"Port","data":{"code":"BGO"}}"#).await.receipt.unwrap();
+    let receipt =
+        server.load(wire::LoadMode::Append, r#"{"type":"Port","data":{"code":"BGO"}}"#).await.unwrap().receipt.unwrap();
     assert_eq!(receipt.commit.unwrap().parent_commit_ids, [head.to_owned()]);
     assert_eq!(server.ports().await, ["BGO"]);
 }
@@ -149,7 +136,7 @@ async fn reset_load_of_rows_leaves_nothing() {
         frames.send(&opening).await;
         frames.wait_for(WINDOW_UPDATE, STREAM).await;
         frames.send_and_reset(&framed(&part(Part::Data(ROWS.into())))).await;
-        load_when_possible(&server, "").await;
+        server.load(wire::LoadMode::Append, "").await.unwrap();
     }
     assert_nothing_was_loaded(&server, &head).await;
 }
@@ -165,7 +152,7 @@ async fn reset_put_leaves_nothing() {
         // The response begins once the load is open and its schema accepted.
         frames.wait_for(HEADERS, STREAM).await;
         frames.send_and_reset(&messages[1..].concat()).await;
-        load_when_possible(&server, "").await;
+        server.load(wire::LoadMode::Append, "").await.unwrap();
     }
     assert_nothing_was_loaded(&server, &head).await;
 }

@@ -1,18 +1,16 @@
 //! Loads whose stream ends before its end: nothing of them is visible, and the server is as it was before.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use omnigraph_client::{Client, ClientError, LoadMode, LoadOptions, LoadTarget, Loader, Timeout};
-use omnigraph_types::{BranchName, CommitId, Effect, Failure, Problem, Retry};
+use omnigraph_types::{BranchName, CommitId, Effect, Problem, Retry};
 
 use crate::support::{Server, airline, append, client, graph_name, head, refused, root, rows, start_until};
 
 /// One load at a time: a load that kept its permit would keep all later ones out.
 const ONE_LOAD: (&str, &str) = ("OMNIGRAPH_LOADS_CONCURRENT_MAX", "1");
-/// Longest wait for the server to notice that a client has disconnected.
-const ADMITTED_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest wait for an answer that must come by itself.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 const BATCHES: usize = 10;
@@ -41,28 +39,10 @@ impl World {
         assert_eq!(head(&self.client).await, self.head);
         assert_eq!(rows(&self.client, &["Airport"]).await["Airport"], 0);
         let next = r#"{"type":"Airport","data":{"iata":"OSL","name":"x","country":"NO","latitude":60,"longitude":11}}"#;
-        let receipt = admitted(async || append(&self.client, next).await).await.unwrap();
+        let receipt = append(&self.client, next).await.unwrap();
         assert_eq!(receipt.commit.unwrap().parents, [self.head]);
         assert_eq!(rows(&self.client, &["Airport"]).await["Airport"], 1);
     }
-}
-
-/// Retries until the previous load has released its permit.
-async fn admitted<T>(load: impl AsyncFn() -> Result<T, ClientError>) -> Result<T, ClientError> {
-    let started = Instant::now();
-    loop {
-        match load().await {
-            Err(ClientError::Failed(failure)) if is_full(&failure) => {
-                assert!(started.elapsed() < ADMITTED_TIMEOUT, "the permit of the broken load was not released");
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-            answer => return answer,
-        }
-    }
-}
-
-fn is_full(failure: &Failure) -> bool {
-    matches!(&failure.problem, Problem::ResourceLimit { limit, .. } if limit == "loads_concurrent_max")
 }
 
 /// Airports whose names have `name_bytes` bytes each.
@@ -164,8 +144,7 @@ async fn cut_streams_do_not_make_the_server_grow() {
     let spill = root();
     let world = World::new(&[("OMNIGRAPH_SPILL_DIRECTORY", spill.path().to_str().unwrap())]).await;
     let cut = async || {
-        let loader = admitted(async || half(&world.client, append_options(), NAME_BYTES).await).await.unwrap();
-        drop(loader);
+        drop(half(&world.client, append_options(), NAME_BYTES).await.unwrap());
     };
     // The first streams fill the caches and pools that stay.
     for _ in 0..3 {

@@ -209,23 +209,16 @@ async fn many_long_requests_at_once_are_refused_before_they_are_held() {
             assert_eq!(limit, "request_bytes_max", "{path}");
         }
     }
-    // A load's second message may be as long, and loads are few.
+    // A load's second message may be as long, and is read when it is the load's turn: few are held at once, and `assert_sound` measures it.
     let first = arrow_flight::FlightData::new().with_descriptor(descriptor());
     let stream = [frame(&first.encode_to_vec()), long[..long.len() - 1].to_vec()].concat();
     let all = (0..LONG_REQUESTS).map(|_| {
         let (calls, stream) = (calls.clone(), stream.clone());
         tokio::spawn(async move { rpc::call(&calls, PUT, stream, &headers_of(PUT)).await })
     });
-    let mut limited = 0;
     for call in all.collect::<Vec<_>>() {
-        match call.await.unwrap().failure().unwrap().problem {
-            Problem::ResourceLimit { limit, .. } => {
-                assert_eq!(limit, "loads_concurrent_max");
-                limited += 1;
-            }
-            problem => assert!(matches!(problem, Problem::Cancelled | Problem::InvalidRequest { .. }), "{problem:?}"),
-        }
+        let problem = call.await.unwrap().failure().unwrap().problem;
+        assert!(matches!(problem, Problem::Cancelled | Problem::InvalidRequest { .. }), "{problem:?}");
     }
-    assert!(limited > 0, "no more loads were held than may be");
     assert_sound(&server).await;
 }
