@@ -114,6 +114,13 @@ pub(crate) async fn build(
     created(store.create_dataset(&paths.manifest(), change).await?, "__manifest")
 }
 
+/// Removes what `build` has written for a graph that certainly gets no name. What cannot be removed stays for the cleanup.
+pub(crate) async fn discard(store: &Store, ids: Identities) {
+    if let Err(error) = store.discard_folder(GraphPaths::new(ids.graph_id).root()).await {
+        tracing::warn!(graph_id = %ids.graph_id, %error, "files of a graph that was not made stay for the cleanup");
+    }
+}
+
 fn created(outcome: CommitOutcome, table: &str) -> Result<(), CatalogError> {
     match outcome {
         CommitOutcome::Committed(_) => Ok(()),

@@ -229,6 +229,11 @@ impl Catalog {
         self.context.publish(staged)
     }
 
+    /// Removes the files of a publication that will certainly not be made.
+    pub fn discard(&self, staged: StagedPublication) -> impl Future<Output = ()> + Send {
+        self.context.discard(staged)
+    }
+
     /// Clones a version of a branch as a chain of its own, which nothing names. Costs the same whatever the graph holds.
     pub fn clone_chain(&self, from: &Snapshot) -> impl Future<Output = Result<TreeId, CatalogError>> + Send {
         self.context.clone_chain(from)

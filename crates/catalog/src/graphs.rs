@@ -9,7 +9,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use omnigraph_storage::{Certainty, PutOutcome, Store};
 use omnigraph_types::{BranchId, Clock, Deciding, GraphId, GraphName, Limits, OperationId, RequestEffect, Share};
 
-use crate::birth::{Identities, NewGraph, build};
+use crate::birth::{Identities, NewGraph, build, discard};
 use crate::catalog::Catalog;
 use crate::context::Context;
 use crate::error::CatalogError;
@@ -100,7 +100,10 @@ impl Graphs {
             None => 1,
         };
         let ids = Identities::mint(self.clock.as_ref());
-        build(&self.store, self.clock.as_ref(), &new, ids).await?;
+        if let Err(error) = build(&self.store, self.clock.as_ref(), &new, ids).await {
+            discard(&self.store, ids).await;
+            return Err(error);
+        }
         let entry = NameEntry::Created(NameCreated {
             graph_id: ids.graph_id,
             main_branch_id: ids.main_branch_id,
@@ -118,7 +121,10 @@ impl Graphs {
             Ok(PutOutcome::AlreadyExists) => self.answer_taken(&new, (sequence, &entry), deciding, effect).await,
             Err(error) => {
                 match error.certainty() {
-                    Certainty::NotApplied => deciding.refuted(),
+                    Certainty::NotApplied => {
+                        deciding.refuted();
+                        discard(&self.store, ids).await;
+                    }
                     Certainty::Unknown => drop(deciding),
                 }
                 Err(error)

@@ -33,6 +33,11 @@ impl GraphPaths {
         Self { root: ObjectPath::new(graph.to_string()) }
     }
 
+    /// Folder of everything that the graph has.
+    pub(crate) fn root(&self) -> &ObjectPath {
+        &self.root
+    }
+
     /// The dataset of the graph's versions.
     pub fn manifest(&self) -> ObjectPath {
         self.root.child("__manifest")

@@ -87,6 +87,14 @@ impl Context {
         Ok(StagedPublication { base: base.clone(), next, change })
     }
 
+    /// Removes the files of a publication that will certainly not be made. What cannot be removed stays for the cleanup.
+    pub(crate) async fn discard(&self, staged: StagedPublication) {
+        let files = staged.base.manifest().added_files(&staged.change);
+        if let Err(error) = self.store.discard(&files).await {
+            tracing::warn!(%error, "files of a version that was not made stay for the cleanup");
+        }
+    }
+
     pub(crate) async fn publish(&self, staged: StagedPublication) -> Result<PublishOutcome, CatalogError> {
         let proof = Proof::now(self.clock.as_ref());
         match self.store.commit_exact(staged.base.manifest(), &staged.change).await? {

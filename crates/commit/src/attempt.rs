@@ -281,6 +281,8 @@ impl Interrupted<'_> {
         let decision = settle_own(context, base.chain(), intent, phase, until).await?;
         let carried = match decision {
             Decision::Finished => {
+                // It is in the chain, and perhaps not on the disk: an earlier sync may have failed.
+                context.catalog().store().vouch().await?;
                 deciding.landed();
                 Carried::Published(read_back(context, base, intent, phase, until).await?)
             }
@@ -294,7 +296,7 @@ impl Interrupted<'_> {
             }
             // `rescue` returns none of these: each publishes, waits for an owner that is gone, or is an error.
             Decision::Wait | Decision::RollForward | Decision::Abort | Decision::Violation => {
-                return Err(unsettled(intent, base.branch_name(), phase));
+                return Err(unsettled(intent, base.branch_name(), phase, &cause));
             }
         };
         context.liveness().end(intent.attempt_id());
@@ -315,7 +317,7 @@ async fn read_back(
             Ok(snapshot) => return Ok(snapshot),
             Err(error) if Instant::now() >= until => {
                 tracing::error!(operation = %intent.operation_id(), %error, "a published write could not be read back");
-                return Err(unsettled(intent, base.branch_name(), phase));
+                return Err(unsettled(intent, base.branch_name(), phase, &error.into()));
             }
             Err(_) => tokio::time::sleep(READ_BACK_PAUSE).await,
         }

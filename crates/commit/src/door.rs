@@ -107,6 +107,9 @@ pub(crate) async fn arm(
         }
         TicketOutcome::Refused(error) => {
             liveness.end(intent.attempt_id());
+            if let Ok(staged) = staged {
+                catalog.discard(staged).await;
+            }
             deciding.refuted();
             Err(error)
         }

@@ -163,9 +163,28 @@ impl CommitError {
 
     /// Why an attempt was undone, in words that a client may see: a store's own error names paths.
     pub(crate) fn reason(&self) -> String {
-        if matches!(self, Self::Storage(_)) {
-            return "the store failed while the write took effect".to_owned();
+        match self.of_store() {
+            Some(error) => caused("the store failed while the write took effect", error),
+            None => self.to_string(),
         }
-        self.to_string()
     }
+
+    /// Why an armed attempt could not be settled, in words that a client may see.
+    pub(crate) fn reason_unsettled(&self) -> String {
+        let reason = "the store fails, so that it cannot be settled now";
+        self.of_store().map_or_else(|| reason.to_owned(), |error| caused(reason, error))
+    }
+
+    /// The store's error, if this is one.
+    pub(crate) fn of_store(&self) -> Option<&StorageError> {
+        match self {
+            Self::Storage(error) | Self::Catalog(CatalogError::Storage(error)) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// A sentence with what the system said.
+fn caused(sentence: &str, error: &StorageError) -> String {
+    error.system_phrase().map_or_else(|| sentence.to_owned(), |cause| format!("{sentence} ({cause})"))
 }

@@ -6,7 +6,8 @@
 //! `OMNIGRAPH_FAILPOINTS=<graph>/<point>=<action>[@<hit>]`, several separated by commas. An action fires once per process, at the given hit
 //! of its point (the first, if none is named): `kill` ends the process with SIGKILL, `error` fails as if the store had refused, `lose`
 //! fails as if the reply had been lost, `pause` waits until the file named by `OMNIGRAPH_FAILPOINTS_RELEASE` exists, at most a minute, and
-//! `late` lets the put that follows the point fail with an unknown outcome and land when that file exists, or after a minute.
+//! `late` lets the put that follows the point fail with an unknown outcome and land when that file exists, or after a minute. `busy` does the same,
+//! and until then refuses this process's other puts of that object as if it existed.
 
 #[cfg(debug_assertions)]
 mod armed;

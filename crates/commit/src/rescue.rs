@@ -10,6 +10,7 @@ use omnigraph_catalog::{
     CatalogError, Chain, Change, DecidedBy, Newer, Publication, PublicationKind, RecoveryRow, Snapshot,
     TableTransition, UnsettledRow,
 };
+use omnigraph_storage::StorageError;
 use omnigraph_types::mutant;
 use omnigraph_types::{AttemptId, BranchName, GraphVersion, Phase, RequestEffect};
 use tokio::time::Instant;
@@ -89,14 +90,14 @@ fn pending(branch: &BranchName, intent: &Intent) -> CommitError {
     }
 }
 
-/// An armed attempt that its owner could not settle.
-pub(crate) fn unsettled(intent: &Intent, branch: &BranchName, phase: Phase) -> CommitError {
+/// An armed attempt that its owner could not settle, because of this error.
+pub(crate) fn unsettled(intent: &Intent, branch: &BranchName, phase: Phase, cause: &CommitError) -> CommitError {
     CommitError::RecoveryRequired {
         operation_id: intent.operation_id(),
         branch: branch.clone(),
         writer: intent.writer.clone(),
         phase,
-        reason: "the store fails, so that it cannot be settled now".to_owned(),
+        reason: cause.reason_unsettled(),
     }
 }
 
@@ -131,9 +132,11 @@ pub(crate) async fn settle_own(
         if error.is_lasting() {
             return Err(error);
         }
-        if Instant::now() >= until {
+        // A root that takes no writes refuses the decision too, so waiting settles nothing.
+        let is_hopeless = error.of_store().is_some_and(StorageError::is_refused_by_the_root);
+        if is_hopeless || Instant::now() >= until {
             tracing::error!(operation = %intent.operation_id(), error = %error, "a write could not be settled by its owner");
-            return Err(unsettled(intent, &chain.name, phase));
+            return Err(unsettled(intent, &chain.name, phase, &error));
         }
         tokio::time::sleep(RESOLVE_PAUSE).await;
     }

@@ -261,7 +261,7 @@ async fn answer_undone(
             Ok(done) => break done,
             Err(error) if Instant::now() >= until => {
                 tracing::error!(operation = %intent.operation_id(), %error, "a settled write could not be read back");
-                return Err(unsettled(intent, &chain.name, phase));
+                return Err(unsettled(intent, &chain.name, phase, &error));
             }
             Err(_) => tokio::time::sleep(READ_BACK_PAUSE).await,
         }

@@ -70,7 +70,7 @@ pub(crate) async fn run<O: Execute>(on: &O::Target, caller: &Caller, operation: 
         };
         match (outcome, O::ACCESS) {
             (Ok(answer), Access::Read) => Ok(answer),
-            (Ok(answer), Access::Write) => acknowledged(on.store(), answer).await,
+            (Ok(answer), Access::Write) => acknowledged(on.store(), &caller.effect, answer).await,
             (Err(failure), Access::Read | Access::Write) => Err(explained(on.store(), failure).await),
         }
     };

@@ -4,7 +4,7 @@
 //! stored, or says that something does not exist, is repeated to the caller only if the root itself is still there.
 
 use omnigraph_storage::Store;
-use omnigraph_types::{Effect, Failure, Problem, Resource};
+use omnigraph_types::{Effect, Failure, Problem, RequestEffect, Resource};
 
 use crate::error::is_damaged;
 
@@ -17,10 +17,13 @@ pub(crate) async fn writable(store: &Store) -> Result<(), Failure> {
 ///
 /// # Errors
 /// With effect unknown: what was written may not outlast a loss of power.
-pub(crate) async fn acknowledged<T>(store: &Store, answer: T) -> Result<T, Failure> {
+pub(crate) async fn acknowledged<T>(store: &Store, effect: &RequestEffect, answer: T) -> Result<T, Failure> {
     match store.vouch().await {
         Ok(()) => Ok(answer),
-        Err(error) => Err(error.failure().with_effect(Effect::Unknown)),
+        Err(error) => {
+            effect.doubt();
+            Err(error.failure().with_effect(Effect::Unknown))
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The request to stop, and its enforcement from outside the runtime that serves.
 //!
 //! Why a thread of its own: a runtime whose threads are all busy sees neither a signal nor a timer. This thread waits for the signal, passes it
-//! on, and ends the process when `shutdown_timeout_ms` has passed and it still runs.
+//! on, and ends the process when `shutdown_timeout_ms` has passed and it still runs. The log may be what the others wait for, because whatever reads it
+//! has stopped: so the last line of the log is written by another thread, and is not waited for long.
 
 use std::future::Future;
 use std::io;
@@ -16,6 +17,9 @@ use tracing::{error, warn};
 
 /// Exit code of a server that still ran `shutdown_timeout_ms` after it was asked to stop, and was ended then.
 pub const FORCED_STOP_CODE: i32 = 70;
+
+/// Longest wait for the last line of the log.
+const LAST_LINE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Resolves when the process receives SIGTERM, or SIGINT as Control-C sends it. From this call on neither ends the process by itself; the process
 /// ends at the latest `timeout` after the first of them.
@@ -56,10 +60,19 @@ fn watch(ready: &mpsc::Sender<()>, asked: oneshot::Sender<()>, timeout: Duration
     // The server may have ended by itself meanwhile.
     let _ = asked.send(());
     thread::sleep(timeout);
-    error!(
-        shutdown_timeout_ms = timeout.as_millis(),
-        exit_code = FORCED_STOP_CODE,
-        "the server did not stop in time and is ended"
-    );
+    let (written, line) = mpsc::channel();
+    let writing = thread::Builder::new().name("omnigraph-last-line".to_owned()).spawn(move || {
+        error!(
+            shutdown_timeout_ms = timeout.as_millis(),
+            exit_code = FORCED_STOP_CODE,
+            "the server did not stop in time and is ended"
+        );
+        // After the timeout no receiver is left.
+        let _ = written.send(());
+    });
+    if writing.is_ok() {
+        // Without the line in time the process is ended all the same.
+        let _ = line.recv_timeout(LAST_LINE_TIMEOUT);
+    }
     std::process::exit(FORCED_STOP_CODE)
 }

@@ -16,10 +16,27 @@ pub(crate) fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<I
     })
 }
 
+/// The deepest error of the operating system.
+fn of_system<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a io::Error> {
+    let found = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>());
+    found.filter(|found| found.raw_os_error().is_some()).last()
+}
+
+/// What a person does about an error of the operating system, where that is known.
+pub(crate) fn way_out(error: &(dyn StdError + 'static)) -> Option<&'static str> {
+    match of_system(error)?.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Some("free space on the disk of the server's root")
+        }
+        io::ErrorKind::ReadOnlyFilesystem => Some("make the file system of the server's root writable"),
+        io::ErrorKind::PermissionDenied => Some("let the user of the server's process write below its root"),
+        _ => None,
+    }
+}
+
 /// What the operating system or the store said, without any path; none where it said nothing that is known.
 pub(crate) fn phrase(error: &(dyn StdError + 'static)) -> Option<String> {
-    let of_system = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>());
-    if let Some(found) = of_system.filter(|found| found.raw_os_error().is_some()).last() {
+    if let Some(found) = of_system(error) {
         return Some(os_phrase(found));
     }
     let of_store = causes(error).filter_map(|cause| cause.downcast_ref::<object_store::Error>()).find_map(said);

@@ -61,12 +61,17 @@ impl Store {
     /// Removes a private tree with everything in it; a main chain stays.
     pub async fn discard_tree(&self, tree: &TreeRef) -> Result<(), StorageError> {
         let Some(name) = tree.tree else { return Ok(()) };
-        let files: Vec<ObjectPath> = self.walk(&tree.folder()).map_ok(|meta| meta.path).try_collect().await?;
         let reference = branch_contents_path(&self.location(&tree.path), &name.to_string());
         match object_store::ObjectStoreExt::delete(self.objects(), &reference).await {
             Ok(()) | Err(Error::NotFound { .. }) => {}
             Err(error) => return Err(object_error("remove the name of a private tree", tree, error)),
         }
+        self.discard_folder(&tree.folder()).await
+    }
+
+    /// Removes everything below a folder.
+    pub async fn discard_folder(&self, folder: &ObjectPath) -> Result<(), StorageError> {
+        let files: Vec<ObjectPath> = self.walk(folder).map_ok(|meta| meta.path).try_collect().await?;
         self.discard(&files).await
     }
 }

@@ -8,7 +8,7 @@ use omnigraph_types::{Failure, Problem, TableVersion};
 use thiserror::Error;
 
 use crate::bounded::OBJECT_BYTES_MAX;
-use crate::causes::phrase;
+use crate::causes::{phrase, way_out};
 use crate::marker::RootFault;
 use crate::{Pin, TreeRef};
 
@@ -191,6 +191,14 @@ impl StorageError {
         RootFault::of(cause.as_ref()).is_some()
     }
 
+    /// What the operating system or the store said, without any path, where a call failed.
+    pub fn system_phrase(&self) -> Option<String> {
+        match self {
+            Self::Store { source, .. } | Self::CommitUnknown { source, .. } => phrase(source.as_ref()),
+            _ => None,
+        }
+    }
+
     /// The failure to show, with this error as its source.
     pub fn failure(self) -> Failure {
         let (problem, message) = match &self {
@@ -264,11 +272,12 @@ impl StorageError {
     }
 }
 
-/// What failed, with its cause; or the root's fault, which explains it.
+/// What failed, with its cause and the way out; or the root's fault, which explains it.
 fn explained(failed: &str, source: &(dyn StdError + 'static)) -> String {
-    match RootFault::of(source) {
-        Some(fault) => fault.advice().to_owned(),
-        None => format!("{failed}{}", said(source)),
+    match (RootFault::of(source), way_out(source)) {
+        (Some(fault), _) => fault.advice().to_owned(),
+        (None, Some(way_out)) => format!("{failed}{}: {way_out}; the server's log names the path", said(source)),
+        (None, None) => format!("{failed}{}", said(source)),
     }
 }
 

@@ -4,7 +4,7 @@
 //! own. What the answer says about the effect must be true whoever gives it.
 //!
 //! Invariants (I-8): the value leaves `None` before a put that may decide begins; it returns to `None` only once every such put is proven to
-//! have decided nothing; after an answer with `None`, no such put begins any more.
+//! have decided nothing; after an answer with `None`, no such put begins any more; it is not `Committed` where a sync of the store has failed for good.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -29,6 +29,8 @@ struct State {
     is_begun: bool,
     /// All of it is.
     is_committed: bool,
+    /// What is in place may be lost yet.
+    is_doubtful: bool,
     /// An answer has said `None`.
     is_answered: bool,
 }
@@ -63,9 +65,9 @@ impl Shared {
 
 impl State {
     fn effect(&self) -> Effect {
-        if self.is_committed {
+        if self.is_committed && !self.is_doubtful {
             Effect::Committed
-        } else if self.open > 0 || self.is_begun {
+        } else if self.is_committed || self.open > 0 || self.is_begun {
             Effect::Unknown
         } else {
             Effect::None
@@ -90,6 +92,11 @@ impl RequestEffect {
     /// Records that the operation was found committed, by an attempt of this request or of an earlier one.
     pub fn found_committed(&self) {
         self.shared.lock().is_committed = true;
+    }
+
+    /// Records that nobody vouches for what is in place: the store may lose it yet.
+    pub fn doubt(&self) {
+        self.shared.lock().is_doubtful = true;
     }
 
     /// What is known now.
@@ -137,6 +144,16 @@ mod tests {
         assert_eq!(effect.now(), Effect::Unknown);
         second.refuted();
         assert_eq!(effect.now(), Effect::None);
+    }
+
+    #[test]
+    fn what_is_in_place_and_may_be_lost_yet_is_unknown() {
+        let effect = RequestEffect::default();
+        effect.doubt();
+        assert_eq!(effect.now(), Effect::None, "nothing is in place");
+        effect.begin(Share::Whole).unwrap().landed();
+        assert_eq!(effect.now(), Effect::Unknown);
+        assert_eq!(effect.answer(), Effect::Unknown);
     }
 
     #[test]

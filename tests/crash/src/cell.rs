@@ -81,6 +81,16 @@ dimension! {
         Lose = "lose",
         /// The put after the point fails with an unknown outcome, and reaches the store after the next writer has written.
         Late = "late",
+        /// The same, and until then the store refuses the writer's other puts of that object as if it existed.
+        Busy = "busy",
+        /// The process dies by SIGKILL. Its clock was years behind.
+        KillBehind = "kill_behind",
+        /// The process dies by SIGKILL. Its clock was years ahead.
+        KillAhead = "kill_ahead",
+        /// The next sync fails, and those after it do not.
+        SyncOnce = "sync_once",
+        /// From the point on every sync of a folder fails.
+        SyncNever = "sync_never",
         /// The writer is held, its client cancels the call, and the writer continues after the next one.
         Cancel = "cancel",
         /// The writer is held, its deadline passes and its caller is answered, and the writer continues after the next one.
@@ -107,6 +117,28 @@ dimension! {
         Running = "running",
         /// A server that is started after the fault.
         Fresh = "fresh",
+    }
+}
+
+impl Fault {
+    /// Whether the process dies at the point.
+    pub(crate) fn kills(self) -> bool {
+        matches!(self, Self::Kill | Self::KillBehind | Self::KillAhead)
+    }
+
+    /// Whether the put that follows the point is held back.
+    pub(crate) fn holds_put(self) -> bool {
+        matches!(self, Self::Late | Self::Busy)
+    }
+
+    /// Whether the writer continues only after the next one has written.
+    pub(crate) fn holds_writer(self) -> bool {
+        matches!(self, Self::Cancel | Self::Deadline)
+    }
+
+    /// Whether the file system under the writer fails.
+    pub(crate) fn fails_syncs(self) -> bool {
+        matches!(self, Self::SyncOnce | Self::SyncNever)
     }
 }
 
@@ -182,11 +214,23 @@ pub struct Impossible {
 pub const IMPOSSIBLE: &[Impossible] = &[
     Impossible {
         reason: "a killed process no longer writes",
-        covers: |cell| cell.fault == Fault::Kill && cell.next == Next::Same,
+        covers: |cell| cell.fault.kills() && cell.next == Next::Same,
     },
     Impossible {
         reason: "no put that could be late follows the point directly",
-        covers: |cell| cell.fault == Fault::Late && cell.point.follows == Follows::Nothing,
+        covers: |cell| cell.fault.holds_put() && cell.point.follows == Follows::Nothing,
+    },
+    Impossible {
+        reason: "the next write of a process needs the object that its store refuses as long as the put is held",
+        covers: |cell| cell.fault == Fault::Busy && cell.next == Next::Same,
+    },
+    Impossible {
+        reason: "a process whose syncs fail for good writes nothing more",
+        covers: |cell| cell.fault == Fault::SyncNever && cell.next == Next::Same,
+    },
+    Impossible {
+        reason: "the clock of a server that was running and of one that is started is the same",
+        covers: |cell| matches!(cell.fault, Fault::KillBehind | Fault::KillAhead) && cell.next == Next::Fresh,
     },
     Impossible {
         reason: "the writer changes no table of nodes or edges, so that the number of tables makes no second cell",

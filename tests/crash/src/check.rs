@@ -10,7 +10,7 @@ use crate::error::Violation;
 use crate::limits::{QUIET_MAX, QUIET_POLL};
 use crate::model::{Fate, Known, LoadOf, Rows, explain};
 use crate::oracle::{commits_of, is_missing, quiesced, rows};
-use crate::world::{Operation, Plain, Reply, World};
+use crate::world::{MintedBy, Operation, Plain, Reply, World};
 
 /// Whether the effect of an operation is visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,11 +30,21 @@ struct First {
 }
 
 impl World {
-    /// Checks the state, then the state after every operation was sent again, then I-6.
-    pub(crate) async fn check(&self, next: &Client, operations: &[Operation], plain: Plain) -> Result<Seen, Violation> {
+    /// Checks the state, then the state after every operation was sent again, then I-6. `twin` is a client of a server that has the victim's clock.
+    pub(crate) async fn check(
+        &self,
+        next: &Client,
+        twin: &Client,
+        operations: &[Operation],
+        plain: Plain,
+    ) -> Result<Seen, Violation> {
         let first = self.look(next, operations, plain).await?;
         for operation in operations {
-            self.resend(next, operation).await?;
+            let server = match operation.minted_by {
+                MintedBy::Sound => next,
+                MintedBy::Victim => twin,
+            };
+            self.resend(server, operation).await?;
         }
         let all_there = first.seen.iter().all(|seen| *seen == Seen::After);
         self.look_again(next, operations, first.rows.filter(|_| all_there)).await?;
@@ -59,6 +69,9 @@ impl World {
     /// Before anything is sent again: each operation is wholly before or wholly after, as its reply states.
     async fn look(&self, next: &Client, operations: &[Operation], plain: Plain) -> Result<First, Violation> {
         let old_graph = self.found(next, &Deed::DeleteGraph).await? == Seen::Before;
+        if !old_graph && plain == Plain::Written && self.plan.deed == Deed::DeleteGraph {
+            return gone_with_graph(operations);
+        }
         let start = if old_graph { self.start.clone() } else { Rows::default() };
         let rows = rows(next, &self.graph, &self.plan.branch).await?;
         let known = self.known(operations, |operation| operation.reply.fate());
@@ -217,4 +230,14 @@ impl World {
         };
         deed.send(next, &self.graph, Client::mint_operation_id()).await.map(drop).map_err(Violation::refused(what))
     }
+}
+
+/// The graph was deleted after the plain write, and nobody has made one of its name.
+fn gone_with_graph(operations: &[Operation]) -> Result<First, Violation> {
+    for operation in operations {
+        if let (Reply::Failed(failure), Fate::Absent) = (&operation.reply, operation.reply.fate()) {
+            return Err(Violation::Ghost { what: operation.deed.name(), failure: failure.clone() });
+        }
+    }
+    Ok(First { seen: vec![Seen::After; operations.len()], rows: None })
 }

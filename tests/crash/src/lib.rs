@@ -12,6 +12,7 @@ mod oracle;
 mod points;
 mod run;
 mod stand;
+mod victim;
 mod world;
 
 pub use cell::{Cell, Fault, IMPOSSIBLE, Impossible, Next, Tables, Writer};

@@ -22,3 +22,7 @@ pub(crate) const LOG_POLL: Duration = Duration::from_millis(10);
 pub(crate) const CELL_MAX: Duration = Duration::from_secs(180);
 /// Cells that share a root and its running server. A server that is started examines every graph of the root.
 pub(crate) const CELLS_PER_STAND: usize = 12;
+/// How far a clock is behind or ahead: ten years.
+pub(crate) const CLOCK_SECONDS: i64 = 10 * 365 * 24 * 3_600;
+/// More syncs than a server makes in a cell.
+pub(crate) const SYNCS_MAX: u16 = 30_000;

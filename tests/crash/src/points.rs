@@ -39,6 +39,8 @@ pub(crate) enum Action {
     Lose,
     /// The put that follows is late.
     Late,
+    /// The same, and its store refuses other puts of that object meanwhile.
+    Busy,
     /// It waits until it is released.
     Pause,
 }
@@ -66,6 +68,7 @@ impl fmt::Display for ArmedPoint {
             Action::Error => "error",
             Action::Lose => "lose",
             Action::Late => "late",
+            Action::Busy => "busy",
             Action::Pause => "pause",
         };
         write!(f, "{}={action}@{}", self.point, self.hit)

@@ -4,34 +4,28 @@
 //! the fault; the next writer's plain write, timed from the fault; a held writer continues; the state is read; every operation is sent
 //! again; the oracle.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use futures::future::ready;
 use omnigraph_client::{Client, ClientError};
-use omnigraph_e2e::server::Server;
-use omnigraph_types::{BranchName, OperationId, Phase, Resource};
+use omnigraph_types::{BranchName, OperationId, Resource};
 use tokio::task::JoinHandle;
 
-use crate::cell::{Cell, Fault, Next, Tables};
+use crate::cell::{Cell, Fault, Next};
 use crate::check::Seen;
 use crate::deed::{Deed, Plan, dev};
 use crate::error::Violation;
-use crate::limits::{BLOCKED_MAX, CELL_MAX, DEADLINE, HIT_MAX, LOG_POLL, REQUEST_TIMEOUT, RESCUER_DEADLINE};
+use crate::limits::{BLOCKED_MAX, CELL_MAX, DEADLINE, REQUEST_TIMEOUT, RESCUER_DEADLINE};
 use crate::model::{LoadOf, Rows};
 use crate::oracle::is_missing;
-use crate::points::{Action, ArmedPoint};
-use crate::stand::{Stand, broken, client, client_within};
-use crate::world::{Operation, Plain, Reply, World};
+use crate::stand::{Stand, client, client_within};
+use crate::victim::Victim;
+use crate::world::{MintedBy, Operation, Plain, Reply, World};
 
-/// Line in the log of a server that has examined every branch.
-const EXAMINED: &str = "every branch is examined";
 /// Field in the log of a server for a call that its client cancelled.
 const CANCELLED: &str = "code=Cancelled";
-/// Line in the log of a server that holds a put back.
-const HELD_BACK: &str = "failpoint holds back: ";
 /// Line in the log of a server when a held put has reached the store.
 const LANDED: &str = "failpoint landed: ";
 
@@ -42,20 +36,6 @@ pub struct Shown {
     pub seen: Seen,
     /// From the fault to the end of the next writer's plain write.
     pub blocked: Duration,
-}
-
-/// A server with the cell's fail point, and the file that releases a writer held there.
-struct Victim {
-    server: Server,
-    client: Client,
-    release: PathBuf,
-    _folder: tempfile::TempDir,
-}
-
-impl Victim {
-    fn release(&self) -> Result<(), Violation> {
-        std::fs::write(&self.release, b"").map_err(broken("release a held writer"))
-    }
 }
 
 /// Runs one cell.
@@ -73,7 +53,7 @@ async fn whole(stand: Arc<Stand>, cell: Cell) -> Result<Shown, Violation> {
     let mut operations = Vec::new();
     operations.extend(world.died_before().await?);
 
-    let id = Client::mint_operation_id();
+    let (id, minted_by) = victim.mint();
     let deadline = world.deadline();
     let asked = client_within(&victim.server, deadline).await?;
     let (graph, deed) = (world.graph.clone(), world.plan.deed.clone());
@@ -83,12 +63,18 @@ async fn whole(stand: Arc<Stand>, cell: Cell) -> Result<Shown, Violation> {
         request.abort();
         victim.server.logged(CANCELLED).await;
     }
+    if cell.fault.fails_syncs() {
+        victim.fail_syncs();
+        victim.release()?;
+    }
     let mut answer = answered(request).boxed();
-    if cell.fault == Fault::Deadline {
+    if cell.fault == Fault::Deadline || cell.fault.fails_syncs() {
         answer = ready(answer.await).boxed();
     }
-    let is_held = matches!(cell.fault, Fault::Cancel | Fault::Deadline);
-    if is_held && cell.next == Next::Same {
+    if cell.fault == Fault::SyncOnce {
+        victim.mend_syncs();
+    }
+    if cell.fault.holds_writer() && cell.next == Next::Same {
         victim.release()?;
     }
     let fault = Instant::now();
@@ -99,7 +85,7 @@ async fn whole(stand: Arc<Stand>, cell: Cell) -> Result<Shown, Violation> {
         Next::Fresh => client(fresh.insert(world.stand.start(Vec::new()).await?)).await?,
     };
     let plain = async {
-        let written = world.plain_write(&next, id).await?;
+        let written = world.plain_write(&next, &victim, id).await?;
         Ok::<_, Violation>((written, fault.elapsed()))
     };
     let (written, reply) = tokio::join!(plain, answer);
@@ -107,19 +93,23 @@ async fn whole(stand: Arc<Stand>, cell: Cell) -> Result<Shown, Violation> {
     if blocked > BLOCKED_MAX {
         return Err(Violation::Blocked { blocked });
     }
-    operations.push(Operation { deed: world.plan.deed.clone(), id, reply });
-    if cell.fault == Fault::Late {
+    operations.push(Operation { deed: world.plan.deed.clone(), id, reply, minted_by });
+    if cell.fault.holds_put() {
         victim.release()?;
         victim.server.logged(LANDED).await;
     }
-    if is_held && cell.next != Next::Same {
+    if cell.fault.holds_writer() && cell.next != Next::Same {
         victim.release()?;
         // Settling waits for the writer that was held; its answer is not part of the oracle.
         for branch in [BranchName::Main, dev()] {
             let _ = victim.client.recover(&world.graph, &branch).await;
         }
     }
-    let seen = world.check(&next, &operations, plain).await?;
+    let twin = match minted_by {
+        MintedBy::Sound => next.clone(),
+        MintedBy::Victim => victim.twin(&world).await?,
+    };
+    let seen = world.check(&next, &twin, &operations, plain).await?;
     Ok(Shown { seen, blocked })
 }
 
@@ -158,89 +148,30 @@ impl World {
         Ok(Self { stand, cell, plan, graph, graph_id, dev_id, start })
     }
 
-    /// The server that meets the fault, after it has examined every branch.
-    async fn victim(&self) -> Result<Victim, Violation> {
-        let folder = tempfile::tempdir().map_err(broken("make a folder"))?;
-        let release = folder.path().join("release");
-        let Cell { point, fault, tables, .. } = self.cell;
-        let action = match fault {
-            Fault::Kill => Action::Kill,
-            Fault::Error => Action::Error,
-            Fault::Lose => Action::Lose,
-            Fault::Late => Action::Late,
-            Fault::Cancel | Fault::Deadline => Action::Pause,
-        };
-        // The second of three tables meets the fault: one is before it, and one after.
-        let hit = if tables == Tables::Three && point.phase == Phase::Apply { 2 } else { 1 };
-        let points = [ArmedPoint { point, action, hit }];
-        let server = self.stand.start(self.variables(&points, &release)).await?;
-        server.logged(EXAMINED).await;
-        let client = client(&server).await?;
-        Ok(Victim { server, client, release, _folder: folder })
-    }
-
     /// How long the writer's request may take.
     fn deadline(&self) -> Duration {
         match (self.cell.fault, &self.plan.before) {
             (Fault::Deadline, None) => DEADLINE,
             (Fault::Deadline, Some(_)) => RESCUER_DEADLINE,
-            (Fault::Kill | Fault::Error | Fault::Lose | Fault::Late | Fault::Cancel, _) => REQUEST_TIMEOUT,
-        }
-    }
-
-    /// For a rescuer: a process that dies and leaves an operation to settle.
-    async fn died_before(&self) -> Result<Option<Operation>, Violation> {
-        let Some(before) = &self.plan.before else { return Ok(None) };
-        let folder = tempfile::tempdir().map_err(broken("make a folder"))?;
-        let server = self.stand.start(self.variables(&before.points, &folder.path().join("release"))).await?;
-        let id = Client::mint_operation_id();
-        let reply = Reply::of(before.deed.send(&client(&server).await?, &self.graph, id).await);
-        for ArmedPoint { point, .. } in &before.points {
-            if !server.log().contains(&format!("failpoint hit: {}/{point} ", self.graph)) {
-                return Err(Violation::NeverHit { point: *point, reply: format!("{reply:?}") });
-            }
-        }
-        server.kill9();
-        Ok(Some(Operation { deed: before.deed.clone(), id, reply }))
-    }
-
-    /// Waits until the writer has met its fault, or is held at its point.
-    async fn at_the_point(
-        &self,
-        victim: &Victim,
-        request: &mut JoinHandle<Result<String, ClientError>>,
-    ) -> Result<(), Violation> {
-        let line = match self.cell.fault {
-            // The point only chooses the put: it is the put that is late.
-            Fault::Late => HELD_BACK.to_owned(),
-            Fault::Kill | Fault::Error | Fault::Lose | Fault::Cancel | Fault::Deadline => {
-                format!("failpoint hit: {}/{} ", self.graph, self.cell.point)
-            }
-        };
-        let started = Instant::now();
-        loop {
-            let over = request.is_finished();
-            if victim.server.log().contains(&line) {
-                return Ok(());
-            }
-            if over || started.elapsed() > HIT_MAX {
-                let reply = if over { format!("{:?}", request.await) } else { format!("nothing in {HIT_MAX:?}") };
-                return Err(Violation::NeverHit { point: self.cell.point, reply });
-            }
-            tokio::time::sleep(LOG_POLL).await;
+            _ => REQUEST_TIMEOUT,
         }
     }
 
     /// A load of the next writer; if the graph is removed, into a new one of its name. `id` is the operation of the cell's own writer.
-    async fn plain_write(&self, next: &Client, id: OperationId) -> Result<Plain, Violation> {
+    async fn plain_write(&self, next: &Client, victim: &Victim, id: OperationId) -> Result<Plain, Violation> {
         let plain = self.plain_load();
         let mint = Client::mint_operation_id;
         let written = match plain.send(next, &self.graph, mint()).await {
             Ok(_) => Plain::Written,
             Err(error) if is_missing(&error, Resource::Graph) => {
                 // A rescuer's own request is sent again: it may have made the graph that is missing.
-                let id = if self.plan.deed == Deed::CreateGraph { id } else { mint() };
-                let made = Deed::CreateGraph.send(next, &self.graph, id).await;
+                let made = match (&self.plan.deed, victim.mint().1) {
+                    (Deed::CreateGraph, MintedBy::Victim) => {
+                        Deed::CreateGraph.send(&victim.twin(self).await?, &self.graph, id).await
+                    }
+                    (Deed::CreateGraph, MintedBy::Sound) => Deed::CreateGraph.send(next, &self.graph, id).await,
+                    _ => Deed::CreateGraph.send(next, &self.graph, mint()).await,
+                };
                 made.map_err(Violation::refused("a graph of the free name"))?;
                 let again = plain.send(next, &self.graph, mint()).await;
                 again.map_err(Violation::refused("a plain write into the new graph"))?;
@@ -258,15 +189,6 @@ impl World {
             }
         }
         Ok(written)
-    }
-
-    /// The variables of a server that meets these points in the cell's graph.
-    fn variables(&self, points: &[ArmedPoint], release: &Path) -> Vec<(&'static str, String)> {
-        let points: Vec<String> = points.iter().map(|point| format!("{}/{point}", self.graph)).collect();
-        vec![
-            ("OMNIGRAPH_FAILPOINTS", points.join(",")),
-            ("OMNIGRAPH_FAILPOINTS_RELEASE", release.to_string_lossy().into_owned()),
-        ]
     }
 
     fn plain_load(&self) -> Deed {

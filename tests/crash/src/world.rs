@@ -56,6 +56,16 @@ pub(crate) struct Operation {
     pub(crate) deed: Deed,
     pub(crate) id: OperationId,
     pub(crate) reply: Reply,
+    pub(crate) minted_by: MintedBy,
+}
+
+/// By whose clock an operation's id was minted: a server whose clock differs by years refuses an id that it does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MintedBy {
+    /// The clock of all servers but the one that meets the fault.
+    Sound,
+    /// The clock of the server that meets the fault.
+    Victim,
 }
 
 /// Where the plain write was committed.

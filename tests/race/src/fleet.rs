@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -52,6 +53,16 @@ pub struct Fleet {
     logs: PathBuf,
     slots: Vec<Mutex<Slot>>,
     claimed: Mutex<BTreeSet<usize>>,
+    /// How often each server was claimed.
+    claims: Vec<AtomicU64>,
+}
+
+/// A server, as long as it is left alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Calm {
+    /// Which server.
+    pub server: usize,
+    claims: u64,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -89,7 +100,8 @@ impl Fleet {
             let address = Address { server, generation: 0, url: String::new() };
             Mutex::new(Slot { address, server: None, log_read: 0 })
         });
-        let fleet = Self { slots: slots.collect(), store, logs, claimed: Mutex::default() };
+        let claims = (0..servers).map(|_| AtomicU64::new(0)).collect();
+        let fleet = Self { slots: slots.collect(), store, logs, claimed: Mutex::default(), claims };
         for server in 0..servers {
             fleet.restart(server, random);
         }
@@ -111,10 +123,27 @@ impl Fleet {
         lock(&self.claimed).contains(&server)
     }
 
+    /// A server that is neither paused nor killed, the first from `from` on; whoever measures it asks afterwards whether it was left alone.
+    pub fn calm(&self, from: usize) -> Calm {
+        let claimed = lock(&self.claimed);
+        let servers = (0..self.size()).map(|step| (from + step) % self.size());
+        let server = servers.into_iter().find(|server| !claimed.contains(server)).unwrap_or(from % self.size());
+        Calm { server, claims: self.claims[server].load(Ordering::Relaxed) }
+    }
+
+    /// Whether a server was left alone ever since.
+    pub fn is_calm(&self, calm: Calm) -> bool {
+        let claimed = lock(&self.claimed);
+        !claimed.contains(&calm.server) && self.claims[calm.server].load(Ordering::Relaxed) == calm.claims
+    }
+
     /// The right to stop a server, unless it is taken or the last one that is left.
     pub fn claim(&self, server: usize) -> Option<Claim<'_>> {
         let mut claimed = lock(&self.claimed);
         let legal = claimed.len() + 1 < self.slots.len() && claimed.insert(server);
+        if legal {
+            self.claims[server].fetch_add(1, Ordering::Relaxed);
+        }
         // Made only if it is given away: a claim that is dropped here would wait for the lock held here.
         legal.then(|| Claim { fleet: self, server })
     }

@@ -136,6 +136,7 @@ async fn run_race(arguments: RaceArguments) -> Result<ExitCode, RaceError> {
         "pauses_with_ticket": report.deeds.pauses_with_ticket.load(Ordering::Relaxed),
         "recoveries": report.settled.recoveries.values().sum::<usize>(),
         "max_blocked_ms": report.block.length() / 1_000,
+        "heavy": report.heavy.json(),
         "violations": violations,
     });
     println!("{json}");
@@ -195,6 +196,7 @@ async fn run_soak(arguments: SoakArguments) -> Result<ExitCode, RaceError> {
         "store_bytes": end.total(),
         "bytes_per_commit": end.per_commit_since(warm),
         "heavy": report.heavy.json(),
+        "calls_ms": report.calls.json(),
         "violations": report.violations.len(),
     });
     println!("{json}");

@@ -1,10 +1,58 @@
-//! Figures of a run: how many calls ended how, and how long a branch could not be written.
+//! Figures of a run: how many calls ended how, how long they took, and how long a branch could not be written.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use omnigraph_types::Effect;
 
 use crate::history::{Answered, Asked, Event, Form, History, Mode, Moment, Reason};
+
+/// Times that are kept; beyond it every second one is dropped, and from then on only every second one is kept.
+const TIMES_MAX: usize = 100_000;
+
+/// How long calls of one kind took. A run may last for days, so it keeps evenly spaced ones, and always the longest.
+#[derive(Debug)]
+pub struct Times {
+    kept: Vec<Duration>,
+    calls: usize,
+    every: usize,
+    longest: Duration,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self { kept: Vec::new(), calls: 0, every: 1, longest: Duration::ZERO }
+    }
+}
+
+impl Times {
+    /// One more call.
+    pub fn push(&mut self, time: Duration) {
+        if self.calls.is_multiple_of(self.every) {
+            self.kept.push(time);
+        }
+        self.calls += 1;
+        self.longest = self.longest.max(time);
+        if self.kept.len() == TIMES_MAX {
+            self.every *= 2;
+            let mut at = 0_usize;
+            self.kept.retain(|_| {
+                at += 1;
+                !at.is_multiple_of(2)
+            });
+        }
+    }
+
+    /// Number of calls, and in milliseconds the median, the 99th percentile and the longest.
+    pub fn json(&self) -> serde_json::Value {
+        let mut sorted = self.kept.clone();
+        sorted.sort_unstable();
+        let at = |percent: usize| sorted.get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1)));
+        let ms = |time: Option<&Duration>| time.map(|time| time.as_millis() as u64);
+        let longest = (self.calls > 0).then_some(&self.longest);
+        serde_json::json!({ "calls": self.calls, "p50": ms(at(50)), "p99": ms(at(99)), "max": ms(longest) })
+    }
+}
 
 /// How many calls of one kind ended how.
 pub type Table = BTreeMap<String, BTreeMap<String, usize>>;
@@ -137,6 +185,21 @@ mod tests {
 
     fn refused(reason: Reason) -> Answered {
         Answered::Refused { reason, effect: Effect::None, text: String::new() }
+    }
+
+    #[test]
+    fn times_are_reported_by_their_order_and_thinned_evenly() {
+        let mut times = Times::default();
+        assert_eq!(times.json(), serde_json::json!({ "calls": 0, "p50": null, "p99": null, "max": null }));
+        (0..100).rev().for_each(|ms| times.push(Duration::from_millis(ms)));
+        assert_eq!(times.json(), serde_json::json!({ "calls": 100, "p50": 50, "p99": 99, "max": 99 }));
+        let mut many = Times::default();
+        many.push(Duration::from_secs(1_000_000));
+        (0..3 * TIMES_MAX as u64).for_each(|at| many.push(Duration::from_millis(at % 101)));
+        assert!(many.kept.len() < TIMES_MAX);
+        let json = many.json();
+        assert_eq!((&json["calls"], &json["max"]), (&(3 * TIMES_MAX + 1).into(), &1_000_000_000_u64.into()));
+        assert!((49..=51).contains(&json["p50"].as_u64().unwrap()), "{json}");
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::chaos::{Chaos, Deeds};
 use crate::check::{Findings, Rule, Violation, check};
 use crate::error::RaceError;
 use crate::fleet::{Fleet, blocking};
+use crate::heavy::{self, HeavyReport, Target};
 use crate::history::{Answered, Asked, Event, History, Moment, SCHEMA, graph};
 use crate::measure;
 use crate::record::Recorder;
@@ -70,6 +71,8 @@ pub struct RaceReport {
     pub deeds: Deeds,
     /// What the end showed.
     pub settled: Settled,
+    /// What queries that never end by themselves cost.
+    pub heavy: HeavyReport,
 }
 
 /// Runs a race.
@@ -95,7 +98,11 @@ pub async fn run(options: &RaceOptions) -> Result<RaceReport, RaceError> {
     };
     let fleet = Arc::new(fleet);
     let watch = prepare(&fleet, &recorder, &options.store).await?;
-    let deeds = compete(options, &fleet, &recorder, watch).await;
+    heavy::prepare(&fleet.address(0).url).await?;
+    let over = Arc::new(AtomicBool::new(false));
+    let heavy = tokio::spawn(heavy::run(Target::Several(Arc::clone(&fleet)), Arc::clone(&over)));
+    let deeds = compete(options, &fleet, &recorder, watch, over).await;
+    let heavy = heavy.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))?;
     let fleet = Arc::try_unwrap(fleet).unwrap_or_else(|_| unreachable!("all users of the servers have ended"));
     let complaints = blocking(move || fleet.stop()).await;
     let settled = settle::settle(&options.store, &recorder, options.clients).await?;
@@ -112,6 +119,7 @@ pub async fn run(options: &RaceOptions) -> Result<RaceReport, RaceError> {
         findings,
         deeds,
         settled,
+        heavy,
     };
     if !report.findings.violations.is_empty() || options.keep {
         write_down(&options.work, &history, &report)?;
@@ -146,14 +154,15 @@ async fn prepare(fleet: &Fleet, recorder: &Recorder, store: &RaceStore) -> Resul
     })
 }
 
-/// Lets clients call and hands stop servers until the time is over.
+/// Lets clients call and hands stop servers until the time is over, and sets `over` then.
 async fn compete(
     options: &RaceOptions,
     fleet: &Arc<Fleet>,
     recorder: &Arc<Recorder>,
     watch: Option<TicketWatch>,
+    over: Arc<AtomicBool>,
 ) -> Deeds {
-    let (deeds, over) = (Arc::new(Deeds::default()), Arc::new(AtomicBool::new(false)));
+    let deeds = Arc::new(Deeds::default());
     let watch = Arc::new(Mutex::new(watch));
     // One hand for each server that may be away at the same time, and no more than two: most of the time most servers serve.
     let hands: Vec<_> = (1..options.servers.min(3))

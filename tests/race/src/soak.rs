@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
@@ -17,8 +17,9 @@ use omnigraph_types::BranchName;
 use crate::caller::Caller;
 use crate::error::RaceError;
 use crate::fleet::{Address, blocking};
-use crate::heavy::{self, HeavyReport};
+use crate::heavy::{self, HeavyReport, Target};
 use crate::history::{Answered, Asked, Event, Reason, SCHEMA, graph};
+use crate::measure::Times;
 use crate::record::Recorder;
 use crate::sample::{Held, sizes};
 use crate::workload::{Mix, Workload};
@@ -87,6 +88,8 @@ pub struct SoakReport {
     pub stored: [Stored; 3],
     /// What queries that never end by themselves cost.
     pub heavy: HeavyReport,
+    /// How long the calls of the clients beside them took.
+    pub calls: Times,
     /// Figures that grew beyond their bounds, and failed calls.
     pub violations: Vec<String>,
 }
@@ -96,6 +99,7 @@ struct Tally {
     operations: AtomicU64,
     commits: AtomicU64,
     over: AtomicBool,
+    times: Mutex<Times>,
 }
 
 /// Runs a soak.
@@ -116,7 +120,7 @@ pub async fn run(options: &SoakOptions) -> Result<SoakReport, RaceError> {
     let over = Arc::new(AtomicBool::new(false));
     let heavy = {
         let (url, over) = (server.url.clone(), Arc::clone(&over));
-        tokio::spawn(async move { heavy::run(&url, over).await })
+        tokio::spawn(heavy::run(Target::One(url), over))
     };
     let (tally, recorder) = (Arc::new(Tally::default()), Arc::new(Recorder::new()));
     let address = Address { server: 0, generation: 0, url: server.url.clone() };
@@ -136,6 +140,7 @@ pub async fn run(options: &SoakOptions) -> Result<SoakReport, RaceError> {
         ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
     }
     report.operations = tally.operations.load(Ordering::Relaxed);
+    report.calls = std::mem::take(&mut tally.times.lock().unwrap_or_else(PoisonError::into_inner));
     forget(&recorder, &mut report);
     blocking(move || server.stop()).await;
     judge(&mut report);
@@ -145,7 +150,9 @@ pub async fn run(options: &SoakOptions) -> Result<SoakReport, RaceError> {
 async fn work(mut caller: Caller, mut workload: Workload, address: Address, tally: Arc<Tally>) {
     while !tally.over.load(Ordering::Relaxed) {
         let (asked, _) = workload.draw();
+        let begun = Instant::now();
         let (event, fact) = caller.call(&address, asked).await;
+        tally.times.lock().unwrap_or_else(PoisonError::into_inner).push(begun.elapsed());
         workload.learn(&event, fact.as_ref());
         tally.operations.fetch_add(1, Ordering::Relaxed);
         if matches!(event.answered, Answered::Committed(_)) {

@@ -6,7 +6,7 @@ use omnigraph_storage::StoreHook;
 use omnigraph_types::GraphName;
 
 use crate::failpoint::hold::{released, say};
-use crate::failpoint::late::LatePuts;
+use crate::failpoint::late::{Beside, LatePuts};
 use crate::failpoint::point::{FailPoint, FailPointsError, Follows, Injected};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ enum Action {
     Error,
     Lose,
     Pause,
-    Late,
+    Late(Beside),
 }
 
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl FailPoints {
     /// What the store must be opened with for the actions to be carried out.
     pub fn hooks(&self) -> Vec<Arc<dyn StoreHook>> {
         let entries = self.entries.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        match entries.iter().any(|entry| entry.action == Action::Late) {
+        match entries.iter().any(|entry| matches!(entry.action, Action::Late(_))) {
             true => vec![self.late.clone()],
             false => Vec::new(),
         }
@@ -97,8 +97,8 @@ impl FailPoints {
                 released().await;
                 Ok(())
             }
-            Action::Late => {
-                self.late.arm(point);
+            Action::Late(beside) => {
+                self.late.arm(point, beside);
                 Ok(())
             }
         }
@@ -114,11 +114,12 @@ fn parse_entry(entry: &str, declared: &[FailPoint]) -> Option<Entry> {
         "error" => Action::Error,
         "lose" => Action::Lose,
         "pause" => Action::Pause,
-        "late" => Action::Late,
+        "late" => Action::Late(Beside::Proceed),
+        "busy" => Action::Late(Beside::Conflict),
         _ => return None,
     };
     let point = *declared.iter().find(|known| known.name() == point)?;
-    if action == Action::Late && point.follows == Follows::Nothing {
+    if matches!(action, Action::Late(_)) && point.follows == Follows::Nothing {
         return None;
     }
     let hits_left = hit.parse().ok().filter(|hit| *hit > 0)?;
@@ -159,6 +160,7 @@ mod tests {
             "g/load.A.after=burn",
             "g/load.A.after=kill@0",
             "g/load.A.after=late",
+            "g/load.A.after=busy",
         ] {
             let error = FailPoints::parse(text, &declared()).unwrap_err();
             assert!(error.to_string().contains("load.C.after"), "{text}");

@@ -53,7 +53,7 @@ pub struct FailPoint {
 pub enum FailPointsError {
     /// The text is not a list of `<graph>/<point>=<action>[@<hit>]`.
     #[error(
-        "OMNIGRAPH_FAILPOINTS: {entry:?} is not <graph>/<point>=kill|error|lose|pause|late[@<hit>], late only where a put follows; \
+        "OMNIGRAPH_FAILPOINTS: {entry:?} is not <graph>/<point>=kill|error|lose|pause|late|busy[@<hit>], late and busy only where a put follows; \
          points: {points}"
     )]
     Malformed {

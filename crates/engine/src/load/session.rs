@@ -223,7 +223,7 @@ impl Load {
         let store = self.graph.graph.committer().catalog().store().clone();
         let effect = self.caller.effect.clone();
         match self.commit().await {
-            Ok(receipt) => acknowledged(&store, receipt).await,
+            Ok(receipt) => acknowledged(&store, &effect, receipt).await,
             Err(failure) => Err(explained(&store, failure.with_effect(effect.now())).await),
         }
     }

@@ -27,7 +27,7 @@ impl Execute for GetOperation {
     const NAME: &'static str = "get_operation";
     const ACCESS: Access = Access::Read;
 
-    async fn execute(&self, on: &GraphHandle, _: &Caller) -> Result<Operation> {
+    async fn execute(&self, on: &GraphHandle, caller: &Caller) -> Result<Operation> {
         let graph = &on.graph;
         let state = match graph.committer().operation(&self.branch, self.id).await? {
             Stored::Unknown => OperationState::Unknown,
@@ -47,7 +47,7 @@ impl Execute for GetOperation {
         let state = match state {
             // What is in place may be lost yet: asked for, it counts as acknowledged.
             OperationState::Committed(receipt) => {
-                OperationState::Committed(acknowledged(on.graphs.context().store(), receipt).await?)
+                OperationState::Committed(acknowledged(on.graphs.context().store(), &caller.effect, receipt).await?)
             }
             OperationState::Unknown
             | OperationState::InProgress

@@ -1,6 +1,10 @@
 //! Where the rows of types are stored.
 
+use std::sync::Arc;
+
 use omnigraph_engine::{Engine, Graph, ListTables, PinCommit};
+use omnigraph_storage::StoreCall;
+use omnigraph_testkit::{FaultHook, FaultPlan};
 use omnigraph_types::{
     BranchName, CreateBranch, Failure, LanceBranch, Limits, LoadMode, LoadRequest, Problem, ReadAt, Resource,
     TableInfo, TableState, TypeChoice, TypeKind, WriteOptions,
@@ -85,4 +89,28 @@ async fn table_that_cannot_be_opened_is_listed_as_damaged_beside_the_sound_ones(
     assert!(!reason.is_empty() && !reason.contains(root.folder.path().to_str().unwrap()), "{reason}");
     assert_eq!((&listed[0], &listed[2]), (&before[0], &before[2]));
     assert_eq!(listed[1], TableInfo { state: listed[1].state.clone(), ..before[1].clone() });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn list_that_waits_for_the_store_is_seen_among_the_queries_and_can_be_cancelled() {
+    let root = Root::new().await;
+    let graph = root.graph(SCHEMA).await;
+    append(&graph, ROWS).await.unwrap();
+    let faults = Arc::new(FaultHook::default());
+    let engine = root.engine_with(vec![faults.clone()]).await;
+    let other = engine.graph(graph.name()).await.unwrap();
+    let snapshot = other.run(&tester(), PinCommit { at: ReadAt::Branch(BranchName::Main) }).await.unwrap();
+    let mut held = faults.pause_before(FaultPlan::next(StoreCall::Head, "/tables/"));
+    let caller = tester();
+    let mut listing = Box::pin(snapshot.run(&caller, all()));
+    tokio::select! {
+        () = held.reached() => {}
+        listed = &mut listing => panic!("{listed:?}"),
+    }
+    let queries = engine.queries();
+    assert_eq!(queries.iter().map(|query| query.text.as_str()).collect::<Vec<_>>(), ["list of tables"]);
+    engine.cancel_query(queries[0].id).unwrap();
+    assert_eq!(listing.await.unwrap_err().problem, Problem::Cancelled);
+    held.release();
+    assert_eq!(names(&snapshot.run(&caller, all()).await.unwrap()), ["N", "P", "Knows"]);
 }

@@ -278,6 +278,7 @@ fn command_that_insists_on_a_root_refuses_a_server_of_another_before_it_asks_for
     let create = |root: &str| {
         world.run(&["graph", "create", "airline", "--schema", "tests/data/airline.pg", "--expect-root", root])
     };
+    assert!(world.server.log().contains("made a new root"), "{}", world.server.log());
     let other = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
     create(other).fails(1, &[other, own, "nothing else was sent"]);
     world.run(&["log", "airline"]).fails(1, &["GRAPH_NOT_FOUND"]);

@@ -4,6 +4,7 @@ mod branches;
 mod cli;
 mod deadlines;
 mod errors;
+mod faults;
 mod python;
 mod repair;
 mod resend;
