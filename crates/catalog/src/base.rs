@@ -6,6 +6,8 @@
 use arrow::array::RecordBatch;
 use omnigraph_storage::Table;
 
+use omnigraph_types::mutant;
+
 use crate::error::CatalogError;
 use crate::format::v2::{Registers, decode_registers, encode_registers};
 use crate::history::read_rows;
@@ -36,7 +38,10 @@ pub(crate) fn rebase(next: &mut State, fragment: u64) -> Result<Option<RecordBat
 /// are used where the base is the same.
 pub(crate) async fn complete(state: &mut State, table: &Table, known: Option<&Snapshot>) -> Result<(), CatalogError> {
     let Some(fragment) = state.base else { return Ok(()) };
-    let usable = |known: &&State| known.base == state.base && known.version <= state.version && known.newer.is_none();
+    let usable = |known: &&State| {
+        let is_older = mutant!(107, known.version <= state.version, true);
+        known.base == state.base && is_older && known.newer.is_none()
+    };
     let Registers { tables, branches, newer } = match known.map(Snapshot::state).filter(usable) {
         // Rows that have changed since the base are in the file itself, and in that of every later version.
         Some(known) => Registers { tables: known.tables.clone(), branches: known.branches.clone(), newer: None },
@@ -49,7 +54,7 @@ pub(crate) async fn complete(state: &mut State, table: &Table, known: Option<&Sn
         state.tables.entry(id).or_insert(row);
     }
     // A branch inherits the rows of its source's base, and registers nothing itself.
-    if state.branch_id == state.main_branch_id {
+    if mutant!(108, state.branch_id == state.main_branch_id, true) {
         for (id, row) in branches {
             state.branches.entry(id).or_insert(row);
         }

@@ -1,5 +1,6 @@
 //! The one function that checks preconditions.
 
+use omnigraph_types::mutant;
 use omnigraph_types::{BranchId, GraphVersion, OperationId};
 
 use crate::publication::{Precondition, Unmet};
@@ -16,12 +17,14 @@ pub(crate) fn check(
             Precondition::ExactHead(head) => (state.head != *head).then(|| state.head.to_string()),
             Precondition::SchemaIs(hash) => (state.schema_hash != *hash).then(|| state.schema_hash.clone()),
             Precondition::PinIs { table, tree, version } => match state.tables.get(table) {
-                Some(row) if row.tree == *tree && row.version == *version => None,
+                Some(row) if mutant!(92, row.tree == *tree, true) && row.version == *version => None,
                 Some(row) => Some(format!("version {}", row.version)),
                 None => Some("no such table".to_owned()),
             },
             Precondition::OperationUnseen(operation) => seen(*operation),
-            Precondition::NameFree(name) => state.live_branch(name).map(|row| format!("branch {}", row.branch_id)),
+            Precondition::NameFree(name) => {
+                mutant!(94, state.live_branch(name), None).map(|row| format!("branch {}", row.branch_id))
+            }
             Precondition::BranchLive(branch) => (!state.is_live(*branch)).then(|| "no such branch".to_owned()),
             Precondition::NoOtherBranches => state.live_branches().next().map(|row| format!("branch {}", row.name)),
             Precondition::CommitRetained { commit: _, branch_id, version } => lost(state, *branch_id, *version),
@@ -40,7 +43,7 @@ pub(crate) fn check(
 fn lost(state: &State, branch: BranchId, version: GraphVersion) -> Option<String> {
     let retention = state.retention.as_ref()?;
     match retention.floors.get(&branch) {
-        Some(floor) if version >= *floor => None,
+        Some(floor) if mutant!(93, version >= *floor, version > *floor) => None,
         Some(floor) => Some(format!("versions from {floor}")),
         None if state.is_live(branch) => None,
         None => Some("no version of a removed branch".to_owned()),

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use omnigraph_storage::{Store, TreeRef};
+use omnigraph_types::mutant;
 use omnigraph_types::{BranchId, BranchName, Clock, GraphId, GraphName, Limits, Recent};
 
 use crate::chain::Chain;
@@ -63,9 +64,9 @@ impl Context {
 
     pub(crate) fn remember(&self, snapshot: &Snapshot) {
         let mut newest = self.newest_seen();
-        let newer = |known: &mut Snapshot| known.version() > snapshot.version();
+        let newer = |known: &mut Snapshot| mutant!(106, known.version() > snapshot.version(), false);
         if !newest.get(&snapshot.branch_id()).is_some_and(newer) {
-            let is_main = |known: &Snapshot| known.branch_id() == self.main_branch_id;
+            let is_main = |known: &Snapshot| mutant!(105, known.branch_id() == self.main_branch_id, false);
             newest.insert_sparing(snapshot.branch_id(), snapshot.clone(), is_main);
         }
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, stream};
 use omnigraph_storage::{Certainty, PutOutcome, Store};
+use omnigraph_types::mutant;
 use omnigraph_types::{BranchId, Clock, Deciding, GraphId, GraphName, Limits, OperationId, RequestEffect, Share};
 
 use crate::birth::{Identities, NewGraph, build, discard};
@@ -92,7 +93,7 @@ impl Graphs {
             }
             Some(NewestEntry { sequence, entry: NameEntry::Deleted(_) }) => {
                 // I-8: the operation made a graph that was deleted since; it makes no second one.
-                if entries.made_by(new.operation_id, &new.digest).await?.is_some() {
+                if mutant!(109, entries.made_by(new.operation_id, &new.digest).await?, None).is_some() {
                     return Err(CatalogError::GraphDeleted(new.name.clone()));
                 }
                 sequence + 1
@@ -175,7 +176,7 @@ impl Graphs {
         if operation_id != new.operation_id {
             return Err(CatalogError::GraphExists(new.name.clone()));
         }
-        if digest != new.digest {
+        if mutant!(110, digest != new.digest, false) {
             return Err(CatalogError::OperationIdReused { operation_id, first_digest: digest, commit: None });
         }
         effect.found_committed();
@@ -215,7 +216,7 @@ impl Graphs {
         let Some(NewestEntry { sequence, entry: NameEntry::Created(created) }) = newest else {
             return Ok(());
         };
-        if created.graph_id != removal.graph_id {
+        if mutant!(111, created.graph_id != removal.graph_id, false) {
             return Ok(());
         }
         let NameRemoval { graph_id, operation_id, digest, actor } = removal.clone();

@@ -53,7 +53,7 @@ pub(crate) async fn spill(base: &Snapshot, next: &mut State, first_fragment: u64
     let cut = publications.last().map_or(GraphVersion(0), |row| row.version);
     let head = next.head;
     let (commits, kept): (Vec<_>, Vec<_>) =
-        next.commits.drain(..).partition(|commit| commit.version <= cut && commit.id != head);
+        next.commits.drain(..).partition(|commit| commit.version <= cut && mutant!(98, commit.id != head, true));
     next.commits = kept;
     let fragment = first_fragment + spill.batches.len() as u64;
     spill.batches.push(encode_lineage(&commits, &publications)?);
@@ -109,7 +109,7 @@ async fn merge_oldest_full_level(
     for row in &next.history[first..first + FAN_IN] {
         let lineage = read_fragment(base, row.fragment).await?;
         // Rows that only a newer program can write stay in their fragment: a merge saves reads and is nothing that must happen.
-        if lineage.newer.is_some() {
+        if mutant!(99, lineage.newer.is_some(), false) {
             return Ok(());
         }
         commits.extend(lineage.commits);
@@ -179,7 +179,7 @@ pub(crate) async fn rows_of_operations(
         }) {
             let Lineage { mut publications, .. } = read_fragment(snapshot, row.fragment).await?;
             // A branch inherits its source's history; an operation belongs to the branch it was sent to.
-            publications.retain(|row| row.branch_id == state.branch_id);
+            publications.retain(|row| mutant!(100, row.branch_id == state.branch_id, true));
             found.extend(of(&publications));
         }
     }
@@ -193,7 +193,7 @@ pub(crate) async fn applied(snapshot: &Snapshot, operation: OperationId) -> Resu
         return Ok(Applied::Yes);
     }
     let rows = operation_rows(snapshot, operation).await?;
-    let is_applied = |row: &OperationRow| !row.is_undone() && row.kind != PublicationKind::Retire;
+    let is_applied = |row: &OperationRow| !row.is_undone() && mutant!(101, row.kind != PublicationKind::Retire, true);
     Ok(if rows.iter().any(is_applied) { Applied::Yes } else { Applied::No })
 }
 

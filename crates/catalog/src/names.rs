@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use omnigraph_storage::{Certainty, PutOutcome, StorageError, Store};
+use omnigraph_types::mutant;
 use omnigraph_types::{GraphName, OperationId};
 
 use crate::error::CatalogError;
@@ -41,7 +42,7 @@ impl<'a> Entries<'a> {
 
     /// The newest entry; none if the name was never used.
     pub(crate) async fn newest(&self) -> Result<Option<NewestEntry>, CatalogError> {
-        match self.sequences.iter().max() {
+        match mutant!(112, self.sequences.iter().max(), self.sequences.iter().min()) {
             Some(&sequence) => Ok(Some(NewestEntry { sequence, entry: read(self.store, self.name, sequence).await? })),
             None => Ok(None),
         }

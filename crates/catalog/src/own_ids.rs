@@ -2,6 +2,7 @@
 //!
 //! Invariant: what a chain inherits from its source is not counted, and neither is its own end: main records the removal of a branch.
 
+use omnigraph_types::mutant;
 use omnigraph_types::{CommitId, OperationId};
 
 use crate::operations::Operations;
@@ -18,7 +19,7 @@ pub struct IdRange<Id> {
 impl<Id: Copy + Ord> IdRange<Id> {
     /// Whether an id lies between the smallest and the largest.
     pub fn covers(&self, id: Id) -> bool {
-        (self.min..=self.max).contains(&id)
+        mutant!(113, (self.min..=self.max).contains(&id), (self.min..self.max).contains(&id))
     }
 
     fn with(range: Option<Self>, id: Id) -> Option<Self> {

@@ -2,6 +2,7 @@
 //!
 //! An intent stores one of these whole, so that a rescuer publishes exactly what its owner would have.
 
+use omnigraph_types::mutant;
 use omnigraph_types::{
     AttemptId, BranchId, BranchName, CommitId, GraphVersion, OperationId, TableId, TableVersion, TreeId,
 };
@@ -183,7 +184,9 @@ impl Publication {
         }
         let own = self.operations.iter().map(|entry| entry.operation_id);
         match self.commit() {
-            Some(commit) if !commit.operations.iter().map(|operation| operation.operation_id).eq(own) => {
+            Some(commit)
+                if mutant!(114, !commit.operations.iter().map(|operation| operation.operation_id).eq(own), false) =>
+            {
                 Err(Incoherent { expected: "the operations of its commit, in the same order" })
             }
             Some(_) | None => Ok(()),

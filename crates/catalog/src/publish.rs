@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use omnigraph_storage::{CommitOutcome, FileWriterOptions, StagedChange, StagedFiles, Store, TransactionMark, TreeRef};
+use omnigraph_types::mutant;
 use omnigraph_types::{GraphVersion, OperationId, TreeId};
 
 use crate::base::rebase;
@@ -53,10 +54,10 @@ impl Context {
         base: &Snapshot,
         publication: &Publication,
     ) -> Result<StagedPublication, CatalogError> {
-        base.state().refuse_newer()?;
+        mutant!(89, base.state().refuse_newer(), Ok(()))?;
         publication.check_coherent().map_err(CatalogError::Incoherent)?;
         let ended = ended_operations(base, &publication.preconditions).await?;
-        if base.state().retired.is_some() {
+        if mutant!(90, base.state().retired.is_some(), false) {
             return Err(self.ended(base.branch_name()));
         }
         let seen = |operation| ended.get(&operation).map(|version| format!("published as version {version}"));
@@ -125,7 +126,11 @@ async fn ended_operations(
 ) -> Result<BTreeMap<OperationId, GraphVersion>, CatalogError> {
     let asked: BTreeSet<OperationId> = preconditions.iter().filter_map(Precondition::unseen).collect();
     let rows = history::rows_of_operations(base, &asked).await?;
-    Ok(rows.iter().filter(|row| !row.is_undone()).map(|row| (row.operation_id, row.version)).collect())
+    Ok(rows
+        .iter()
+        .filter(|row| mutant!(91, !row.is_undone(), true))
+        .map(|row| (row.operation_id, row.version))
+        .collect())
 }
 
 /// Writes one batch as one data file of the manifest dataset.

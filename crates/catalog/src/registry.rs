@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 
+use omnigraph_types::mutant;
 use omnigraph_types::{BranchId, BranchName, OperationId};
 
 use crate::chain::Chain;
@@ -35,7 +36,7 @@ impl Context {
         }
         if let Some(chain) = self.known_chain(name) {
             let newest = self.newest_of(&chain).await?;
-            if newest.state().retired.is_none() {
+            if mutant!(103, newest.state().retired.is_none(), true) {
                 return Ok(newest);
             }
         }
@@ -70,7 +71,8 @@ impl Context {
             BranchName::Named(_) => self.known_chain(name)?,
         };
         let known = self.known(chain.branch_id)?;
-        (known.is_own_and_recent(self.clock.as_ref()) && known.state().retired.is_none()).then_some(known)
+        let goes_on = mutant!(104, known.state().retired.is_none(), true);
+        (known.is_own_and_recent(self.clock.as_ref()) && goes_on).then_some(known)
     }
 
     fn chain_in(&self, registry: &State, branch: BranchId) -> Option<Chain> {

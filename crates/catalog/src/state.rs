@@ -84,7 +84,7 @@ impl State {
         Self {
             branch_id,
             publications: Vec::new(),
-            unsettled: Vec::new(),
+            unsettled: mutant!(96, Vec::new(), self.unsettled),
             recoveries: Vec::new(),
             own_ids: OwnIds::default(),
             branches: BTreeMap::new(),
@@ -156,7 +156,7 @@ impl State {
                 self.tables_changed.insert(row.id);
             }
             Change::TableDropped { table } => {
-                if self.tables.remove(table).is_some() {
+                if mutant!(97, self.tables.remove(table).is_some(), self.tables.remove(table).is_none()) {
                     self.leave_base();
                 }
             }
@@ -166,7 +166,7 @@ impl State {
             Change::Pin(pin) => self.change_table(pin.table, |row| move_pin(row, pin)),
             Change::UnsettledAdded(row) => self.unsettled.push(row.clone()),
             Change::UnsettledRemoved { attempt_id, table } => {
-                self.unsettled.retain(|row| (row.attempt_id, row.table) != (*attempt_id, *table));
+                self.unsettled.retain(|row| mutant!(95, row.attempt_id != *attempt_id, false) || row.table != *table);
             }
             Change::Recovery(row) => self.recoveries.push(row.clone()),
             Change::Branch(row) => {

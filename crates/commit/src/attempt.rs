@@ -253,7 +253,7 @@ impl<'a> Applied<'a> {
             context.hit(plan.writer.after(Phase::Publish)).await?;
             context.hit(plan.writer.before(Phase::Reply)).await?;
             context.hit(plan.writer.after(Phase::Reply)).await?;
-            plan.check_age(context)
+            mutant!(36, plan.check_age(context), Ok(()))
         };
         if let Err(cause) = replying.await {
             return Err(plan.interrupted(Phase::Reply, cause, deciding));

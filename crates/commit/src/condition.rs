@@ -124,7 +124,7 @@ pub(crate) async fn examine(
     let conditions = stream::iter(rows).map(|row| async move {
         let unsettled = newest.state().unsettled.iter().find(|unsettled| unsettled.table == row.id).cloned();
         let planned = planned(&row, unsettled.as_ref(), slot);
-        let standing = match row.owner == newest.branch_id() {
+        let standing = match mutant!(80, row.owner == newest.branch_id(), true) {
             true => standing(store, &row, &planned).await?,
             false => pinned_only(store, &row).await?,
         };
@@ -164,7 +164,15 @@ async fn standing(store: &Store, row: &TableRow, planned: &PlannedTransactions) 
         Ok(tail) => match tail.next {
             Next::Nothing if tail.ours == 0 => Ok(Standing::Level),
             Next::Nothing => Ok(Standing::Pending),
-            Next::Transaction(found) if found.kind == TransactionKind::Restore(row.version) => Ok(Standing::Pending),
+            Next::Transaction(found)
+                if mutant!(
+                    50,
+                    found.kind == TransactionKind::Restore(row.version),
+                    matches!(found.kind, TransactionKind::Restore(_))
+                ) =>
+            {
+                Ok(Standing::Pending)
+            }
             Next::Transaction(_) | Next::Unreadable => occupied(store, row).await,
         },
         Err(StorageError::Corrupt { .. }) => occupied(store, row).await,

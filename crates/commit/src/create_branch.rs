@@ -6,6 +6,7 @@
 use omnigraph_catalog::{
     BranchRow, CatalogError, Change, DecidedBy, Operations, Precondition, Publication, PublicationKind, Snapshot,
 };
+use omnigraph_types::mutant;
 use omnigraph_types::{BranchId, BranchName, Moment, ReadAt, WriteMode};
 
 use crate::context::Context;
@@ -39,7 +40,7 @@ pub(crate) async fn create(
         if request.name == BranchName::Main {
             return Err(CatalogError::BranchExists(BranchName::Main).into());
         }
-        if let Some(row) = registry.state().live_branch(&request.name) {
+        if let Some(row) = mutant!(71, registry.state().live_branch(&request.name), None) {
             match retired(context, &row.chain()).await? {
                 Some(retired) => {
                     remove(context, row, &retired, context.ticket_deadline(request.deadline)).await?;
@@ -102,11 +103,11 @@ impl Made {
     /// A clone stays good while it is young, because nothing keeps what it names before it is registered, while the name of its source means
     /// the branch that was cloned, and while its schema may be registered.
     fn fits(&self, context: &Context, registry: &Snapshot, base: &Snapshot) -> bool {
-        let is_young = self.cloned.age(context.clock()) <= context.catalog().proof_age_max();
+        let is_young = mutant!(74, self.cloned.age(context.clock()) <= context.catalog().proof_age_max(), true);
         is_young
-            && self.must_live.is_none_or(|source| source == base.branch_id())
+            && mutant!(73, self.must_live.is_none_or(|source| source == base.branch_id()), true)
             && match self.schema {
-                SchemaOfSource::MustHold => self.row.schema_hash == registry.schema_hash(),
+                SchemaOfSource::MustHold => mutant!(72, self.row.schema_hash == registry.schema_hash(), true),
                 SchemaOfSource::Fixed => true,
             }
     }

@@ -114,9 +114,9 @@ pub fn decide(slot: SlotState, observations: &[Observation], owner: Owner) -> De
         SlotState::Published(PublishedBy::Retirement) => Decision::Orphaned,
         SlotState::Published(PublishedBy::Another) => {
             let made = |seen: &Observation| matches!(seen, Observation::Ours | Observation::Partial);
-            if observations.iter().any(made) { Decision::Violation } else { Decision::NeverUsed }
+            if mutant!(44, observations.iter().any(made), false) { Decision::Violation } else { Decision::NeverUsed }
         }
-        SlotState::Free if owner == Owner::MayBeAlive => Decision::Wait,
+        SlotState::Free if mutant!(45, owner == Owner::MayBeAlive, false) => Decision::Wait,
         SlotState::Free => {
             let all_ours = mutant!(20, observations.iter().all(|seen| *seen == Observation::Ours), true);
             if all_ours { Decision::RollForward } else { Decision::Abort }

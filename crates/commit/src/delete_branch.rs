@@ -6,6 +6,7 @@ use omnigraph_catalog::{
     BranchRow, CatalogError, Chain, Change, DecidedBy, Operations, Precondition, Publication, PublicationKind,
     RetiredRow, Snapshot,
 };
+use omnigraph_types::mutant;
 use omnigraph_types::{GraphVersion, RequestEffect, WriteMode};
 use tokio::time::Instant;
 
@@ -50,7 +51,7 @@ pub(crate) async fn delete(
             }
         };
         // The chain goes on: none of its versions is its end.
-        open.refute_up_to(newest.version());
+        open.refute_up_to(mutant!(24, newest.version(), GraphVersion(0)));
         request.check_head(newest.head())?;
         match request.mode {
             WriteMode::ValidateOnly => return Ok(BranchOutcome::Validated),
@@ -100,7 +101,7 @@ async fn finish(
     match remove(context, row, retired, deadline).await {
         Ok(()) => {}
         // The branch is gone, whoever gives its name back.
-        Err(error) if ended_by == EndedBy::ThisRequest => {
+        Err(error) if mutant!(76, ended_by == EndedBy::ThisRequest, false) => {
             tracing::warn!(branch = %row.name, %error, "an ended branch is still registered");
         }
         Err(error) => return Err(error),

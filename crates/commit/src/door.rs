@@ -9,6 +9,7 @@
 
 use omnigraph_catalog::{Publication, PublishOutcome, Snapshot, StagedPublication};
 use omnigraph_storage::Certainty;
+use omnigraph_types::mutant;
 use omnigraph_types::{Deciding, GraphVersion, Phase};
 use tokio::time::Instant;
 
@@ -74,7 +75,7 @@ impl OpenPuts {
 
     /// The chain was read up to `newest`, and no version up to there is the request's: its puts for those versions have decided nothing.
     pub(crate) fn refute_up_to(&mut self, newest: GraphVersion) {
-        for put in self.puts.extract_if(.., |put| put.version <= newest) {
+        for put in self.puts.extract_if(.., |put| mutant!(23, put.version <= newest, true)) {
             put.deciding.refuted();
         }
     }
@@ -155,7 +156,7 @@ pub(crate) async fn publish_without_ticket(
     let deciding = request.begin_put()?;
     let outcome = match publish(context, request, staged).await {
         Ok(outcome) => outcome,
-        Err(error) => match error.certainty() {
+        Err(error) => match mutant!(58, error.certainty(), Certainty::NotApplied) {
             Certainty::NotApplied => {
                 deciding.refuted();
                 return Err(error);

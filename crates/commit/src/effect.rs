@@ -50,9 +50,10 @@ pub(crate) enum Next {
 /// Whether the transaction that follows `ours` planned ones is a planned one too.
 fn is_planned(planned: &PlannedTransactions, ours: usize, found: &TransactionInfo) -> bool {
     match planned {
-        PlannedTransactions::Listed(list) => list.get(ours).is_some_and(|uuid| *uuid == found.uuid),
+        PlannedTransactions::Listed(list) => list.get(ours).is_some_and(|uuid| mutant!(46, *uuid == found.uuid, true)),
         PlannedTransactions::Confirmed { confirmed } => {
-            let of_an_attempt = found.attempt_id.is_some() && !matches!(found.kind, TransactionKind::Restore(_));
+            let of_an_attempt =
+                found.attempt_id.is_some() && mutant!(47, !matches!(found.kind, TransactionKind::Restore(_)), true);
             ours < confirmed.len().saturating_add(UNKNOWN_MAX) && (confirmed.contains(&found.uuid) || of_an_attempt)
         }
     }

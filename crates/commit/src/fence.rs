@@ -8,6 +8,7 @@ use omnigraph_catalog::{
     RecoveryRow, Snapshot, TableTransition, UnsettledRow,
 };
 use omnigraph_storage::{CommitOutcome, Existence, TransactionKind, TransactionMark};
+use omnigraph_types::mutant;
 use omnigraph_types::{OperationId, Phase, RequestEffect, TableVersion};
 use tokio::time::Instant;
 
@@ -131,12 +132,24 @@ async fn fence(
         rounds.begin()?;
         let tail = tail(store, &row.tree, row.expected, &row.transactions).await?;
         match tail.next {
-            Next::Transaction(found) if found.kind == TransactionKind::Restore(row.expected) => return Ok(tail.slot),
+            Next::Transaction(found)
+                if mutant!(
+                    48,
+                    found.kind == TransactionKind::Restore(row.expected),
+                    matches!(found.kind, TransactionKind::Restore(_))
+                ) =>
+            {
+                return Ok(tail.slot);
+            }
             Next::Transaction(found) => return Err(occupied(Found::Transaction(found.uuid))),
             Next::Unreadable => return Err(occupied(Found::Unreadable)),
             Next::Nothing => {}
         }
-        if tail.ours == 0 && store.version_exists(&row.tree, row.expected).await? == Existence::Absent {
+        if mutant!(
+            49,
+            tail.ours == 0 && store.version_exists(&row.tree, row.expected).await? == Existence::Absent,
+            false
+        ) {
             return Err(occupied(Found::Nothing));
         }
         context.hit(SETTLE.before(Phase::Apply)).await?;

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use omnigraph_types::mutant;
 use omnigraph_types::{AttemptId, Clock, Limits, Recent};
 
 use crate::decide::Owner;
@@ -71,7 +72,7 @@ impl Inner {
     fn grace(&self, aborts: u32, limits: &Limits) -> Duration {
         let least = limits.recovery_grace();
         let doubled = least.max(self.put_time() * PUT_TIME_FACTOR) * 2_u32.pow(aborts.min(DOUBLINGS_MAX));
-        doubled.min(limits.recovery_grace_max().max(least))
+        mutant!(79, doubled.min(limits.recovery_grace_max().max(least)), doubled)
     }
 }
 
@@ -121,7 +122,7 @@ impl Liveness {
             return Owner::MayBeAlive;
         }
         let grace = inner.grace(aborts, limits);
-        let unchanged = inner.watched.get(&attempt_id).filter(|seen| seen.etag.as_deref() == etag);
+        let unchanged = inner.watched.get(&attempt_id).filter(|seen| mutant!(78, seen.etag.as_deref() == etag, true));
         let since = match unchanged {
             Some(seen) => seen.since,
             None => {

@@ -2,6 +2,7 @@
 
 use futures::{StreamExt, TryStreamExt, stream};
 use omnigraph_catalog::{BranchRow, CatalogError, Chain, CommitRow, PublicationKind, Snapshot};
+use omnigraph_types::mutant;
 use omnigraph_types::{BranchName, CommitId, OperationId};
 
 use crate::context::Context;
@@ -108,7 +109,7 @@ pub(crate) async fn state(
     }
     let version = newest.version().next();
     match ticket::read(catalog, newest.branch_id(), version).await? {
-        IntentSlot::Held { intent, etag } if intent.is_for(id) => {
+        IntentSlot::Held { intent, etag } if mutant!(87, intent.is_for(id), false) => {
             let sighted = Sighted { attempt_id: intent.attempt_id(), aborts: intent.aborts, etag: etag.as_deref() };
             return Ok(match context.liveness().sighted(sighted, context.limits(), context.clock()) {
                 Owner::MayBeAlive => OperationState::InProgress,
@@ -151,7 +152,7 @@ async fn removal(context: &Context, newest: &Snapshot, id: OperationId) -> Resul
         match context.catalog().newest_of(&chain).await.map_err(CommitError::from) {
             Ok(last) => {
                 let is_ended_by_it = last.state().retired.as_ref().is_some_and(|retired| retired.operation_id == id);
-                Ok(is_ended_by_it.then(|| last.head()))
+                Ok(mutant!(88, is_ended_by_it, false).then(|| last.head()))
             }
             Err(error) if error.is_lasting() => Ok(None),
             Err(error) => Err(error),

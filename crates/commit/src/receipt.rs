@@ -4,6 +4,7 @@
 //! interruption, and for `GetOperation`.
 
 use omnigraph_catalog::{BranchRow, CatalogError, CommitRow, OperationRow, PublicationKind, RetiredRow, Snapshot};
+use omnigraph_types::mutant;
 use omnigraph_types::{BranchName, OperationId};
 
 use crate::context::Context;
@@ -52,8 +53,8 @@ impl Recorded {
     /// What the operation did; aborts are nothing done. Its commit comes first: the removal of the branch, which goes without a ticket, may
     /// have been sent under the same id.
     pub(crate) fn done(&self) -> Option<&OperationRow> {
-        let commit = self.rows.iter().find(|row| row.kind == PublicationKind::Commit);
-        commit.or_else(|| self.rows.iter().rev().find(|row| !row.is_undone()))
+        let commit = self.rows.iter().find(|row| mutant!(61, row.kind == PublicationKind::Commit, false));
+        commit.or_else(|| self.rows.iter().rev().find(|row| mutant!(62, !row.is_undone(), true)))
     }
 
     /// Its last abort.
@@ -117,10 +118,10 @@ pub(crate) enum EndedBy {
 /// Whether a request ended a chain. `OperationIdReused` if its operation did, for another request.
 pub(crate) fn ended_by(identity: Identity<'_>, retired: &RetiredRow) -> Result<EndedBy, CommitError> {
     let RetiredRow { operation_id, digest, .. } = retired;
-    if *operation_id != identity.operation_id {
+    if mutant!(65, *operation_id != identity.operation_id, false) {
         return Ok(EndedBy::Another);
     }
-    if digest != identity.digest {
+    if mutant!(64, digest != identity.digest, false) {
         let (operation_id, first_digest) = (*operation_id, digest.clone());
         return Err(CatalogError::OperationIdReused { operation_id, first_digest, commit: None }.into());
     }
@@ -143,7 +144,7 @@ pub(crate) fn subject_of(registry: &Snapshot, row: &OperationRow) -> Result<Bran
 }
 
 fn same(identity: Identity<'_>, row: &OperationRow) -> Result<(), CommitError> {
-    if row.kind == identity.kind && row.digest == identity.digest {
+    if mutant!(60, row.kind == identity.kind, true) && mutant!(59, row.digest == identity.digest, true) {
         return Ok(());
     }
     Err(reused(row))
@@ -161,7 +162,7 @@ fn check_age(context: &Context, operation_id: OperationId) -> Result<(), CommitE
     let limits = context.limits();
     let earliest = now.saturating_sub(limits.operation_id_behind_ms);
     let latest = now.saturating_add(limits.operation_id_ahead_ms);
-    if (earliest..=latest).contains(&operation_id.timestamp_ms()) {
+    if mutant!(63, (earliest..=latest).contains(&operation_id.timestamp_ms()), true) {
         Ok(())
     } else {
         Err(CommitError::OperationIdOutOfRange { operation_id })

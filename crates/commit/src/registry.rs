@@ -1,6 +1,7 @@
 //! The registry of branches: requests about one branch, and publications on main that change its registry.
 
 use omnigraph_catalog::{BranchRow, Chain, OwnIds, Publication, PublicationKind, RetiredRow, Snapshot};
+use omnigraph_types::mutant;
 use omnigraph_types::{BranchName, CommitId, OperationId, WriteMode};
 use tokio::time::Instant;
 
@@ -62,14 +63,14 @@ impl BranchRequest {
     }
 
     pub(crate) fn check_deadline(&self) -> Result<(), CommitError> {
-        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if self.deadline.is_some_and(|deadline| mutant!(77, Instant::now() >= deadline, false)) {
             return Err(CommitError::Deadline);
         }
         Ok(())
     }
 
     pub(crate) fn check_head(&self, actual: CommitId) -> Result<(), CommitError> {
-        match self.expected_head.filter(|expected| *expected != actual) {
+        match self.expected_head.filter(|expected| mutant!(75, *expected != actual, false)) {
             Some(expected) => Err(CommitError::HeadMismatch { expected, actual }),
             None => Ok(()),
         }

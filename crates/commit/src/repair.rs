@@ -6,6 +6,7 @@
 //! what was planned (I-7). Else it goes under a ticket, like any.
 
 use omnigraph_catalog::{Chain, OperationRow, Publication, PublicationKind, Snapshot};
+use omnigraph_types::mutant;
 use omnigraph_types::{AttemptId, GraphVersion, RequestEffect, TableId};
 
 use crate::attempt::{Carried, Guarded, Works};
@@ -99,7 +100,7 @@ impl Repair<'_> {
         let receipt = self.receipt(&newest).await?;
         match receipt {
             Some(_) => self.under_way.effect().found_committed(),
-            None => self.open.refute_up_to(newest.version()),
+            None => self.open.refute_up_to(mutant!(26, newest.version(), GraphVersion(0))),
         }
         if newest.state().retired.is_some() {
             return Err(catalog.ended(&chain.name).into());

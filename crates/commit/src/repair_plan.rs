@@ -7,6 +7,7 @@ use omnigraph_catalog::{
     Change, DecidedBy, Operations, PlannedTransactions, Precondition, Publication, PublicationKind, RecoveryRow,
     Snapshot, TableTransition, UnsettledRow, sha256_hex,
 };
+use omnigraph_types::mutant;
 use omnigraph_types::{AttemptId, BranchId, GraphVersion, OperationId, TableId};
 use tokio::time::Instant;
 
@@ -74,13 +75,13 @@ pub(crate) fn plan(
         IntentSlot::Newer(newer) => return Err(CommitError::newer_intent(newest.branch_name(), &newer)),
         IntentSlot::Unreadable(found) => Some(found),
     };
-    if unreadable.is_some() && !chosen.is_empty() {
+    if mutant!(82, unreadable.is_some() && !chosen.is_empty(), false) {
         return Err(CommitError::EveryTable { site: context.site(newest.chain()) });
     }
     let is_owned = |table: &&TableCondition| table.pinned.owner == newest.branch_id();
     let is_occupied = |table: &&TableCondition| matches!(table.standing, Standing::Occupied(_));
     // A row of an aborted attempt is removed by settling, without a repair.
-    let is_unknown = |table: &&TableCondition| unreadable.is_some() && table.unsettled.is_none();
+    let is_unknown = |table: &&TableCondition| mutant!(83, unreadable.is_some() && table.unsettled.is_none(), false);
     let touched: Vec<TableCondition> =
         conditions.iter().filter(is_owned).filter(|table| is_occupied(table) || is_unknown(table)).cloned().collect();
     let needs_repair = |table: &TableCondition| match table.standing {
@@ -119,7 +120,7 @@ pub(crate) fn check(
     view: &RepairView,
     request: &RepairRequest,
 ) -> Result<(), CommitError> {
-    if view.confirmation.as_ref() == Some(&request.confirmation) {
+    if mutant!(81, view.confirmation.as_ref() == Some(&request.confirmation), view.confirmation.is_some()) {
         return Ok(());
     }
     if let (None, Some(table)) = (&view.confirmation, view.tables.first())

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use futures::future::try_join_all;
 use omnigraph_catalog::{
-    CatalogError, Chain, Change, DecidedBy, Newer, Publication, PublicationKind, RecoveryRow, Snapshot,
-    TableTransition, UnsettledRow,
+    CatalogError, Chain, Change, DecidedBy, Newer, Operations, PlannedTransactions, Publication, PublicationKind,
+    RecoveryRow, Snapshot, TableTransition, UnsettledRow,
 };
 use omnigraph_storage::StorageError;
 use omnigraph_types::mutant;
@@ -64,7 +64,7 @@ pub(crate) async fn wait_for(
         };
         let sighted = Sighted { attempt_id: intent.attempt_id(), aborts: intent.aborts, etag: etag.as_deref() };
         let owner = context.liveness().owner(sighted, context.limits(), context.clock(), gate);
-        if owner == Owner::Gone {
+        if mutant!(37, owner == Owner::Gone, true) {
             tracing::warn!(graph = %context.graph_name(), branch = %chain.name, version = %version, writer = %intent.writer,
                 operation = %intent.operation_id(), actor = %intent.actor, "recovery: found an interrupted write");
             let decision = rescue(context, chain, &intent, owner, effect).await?;
@@ -106,7 +106,7 @@ pub(crate) async fn kept_waiting(context: &Context, chain: &Chain) -> CommitErro
     let contention = CommitError::Contention { attempts: 1, winner: None };
     let Ok(newest) = context.catalog().newest_of(chain).await else { return contention };
     match ticket::read(context.catalog(), newest.branch_id(), newest.version().next()).await {
-        Ok(IntentSlot::Held { intent, .. }) if !context.liveness().is_own(intent.attempt_id()) => {
+        Ok(IntentSlot::Held { intent, .. }) if mutant!(38, !context.liveness().is_own(intent.attempt_id()), false) => {
             pending(&chain.name, &intent)
         }
         Ok(IntentSlot::Held { .. } | IntentSlot::Empty | IntentSlot::Newer(_) | IntentSlot::Unreadable(_)) | Err(_) => {
@@ -257,10 +257,10 @@ async fn slot_state(context: &Context, newest: &Snapshot, intent: &Intent) -> Re
     let is_of_this_attempt = decided.attempt_id == intent.attempt_id();
     let by = match decided.by {
         DecidedBy::Retire => PublishedBy::Retirement,
-        DecidedBy::Own if is_of_this_attempt => PublishedBy::ThisAttempt,
-        DecidedBy::Abort if is_of_this_attempt => aborted(newest, decided.attempt_id),
+        DecidedBy::Own if mutant!(39, is_of_this_attempt, true) => PublishedBy::ThisAttempt,
+        DecidedBy::Abort if mutant!(40, is_of_this_attempt, true) => aborted(newest, decided.attempt_id),
         DecidedBy::Own | DecidedBy::Abort => PublishedBy::Another,
-        DecidedBy::Repair => aborted(newest, decided.attempt_id),
+        DecidedBy::Repair => mutant!(41, aborted(newest, decided.attempt_id), PublishedBy::Another),
         DecidedBy::Newer => {
             return Err(CatalogError::Newer(Newer::of_this_format("the decision about a version")).into());
         }
@@ -322,7 +322,7 @@ fn abort(context: &Context, intent: &Intent, observations: &[Observation]) -> Pu
             table: effect.table,
             tree: effect.tree.clone(),
             expected: effect.expected,
-            transactions: effect.planned(),
+            transactions: mutant!(42, effect.planned(), PlannedTransactions::Listed(Vec::new())),
         })
     };
     let still = |effect: &Effect| TableTransition { table: effect.table, from: effect.expected, to: effect.expected };
@@ -342,6 +342,10 @@ fn abort(context: &Context, intent: &Intent, observations: &[Observation]) -> Pu
         decision: DecidedBy::Abort.about(intent.attempt_id()),
         preconditions: Vec::new(),
         changes: intent.effects.iter().map(unsettled).chain([recovery]).collect(),
-        operations: intent.publication.operations.clone(),
+        operations: mutant!(
+            43,
+            intent.publication.operations.clone(),
+            Operations::one(intent.operation_id(), String::new())
+        ),
     }
 }

@@ -2,6 +2,8 @@
 
 use omnigraph_catalog::{Change, DecidedBy, Operations, Publication, PublicationKind, RetiredRow, Snapshot};
 
+use omnigraph_types::mutant;
+
 use crate::context::Context;
 use crate::door::{Points, Put, publish_without_ticket};
 use crate::error::CommitError;
@@ -38,6 +40,6 @@ pub(crate) async fn retire(
 
 /// The row that ends a chain: its time follows that of the head, whatever the clock of this server says, and it keeps what the chain published.
 fn last_row(newest: &Snapshot, retired: RetiredRow) -> RetiredRow {
-    let time_ms = retired.time_ms.max(newest.head_commit().time_ms.saturating_add(1));
-    RetiredRow { time_ms, own_ids: newest.state().own_ids, ..retired }
+    let time_ms = mutant!(84, retired.time_ms.max(newest.head_commit().time_ms.saturating_add(1)), retired.time_ms);
+    RetiredRow { time_ms, own_ids: mutant!(85, newest.state().own_ids, retired.own_ids), ..retired }
 }

@@ -67,7 +67,7 @@ impl Ready {
     /// Whether what is staged may still be armed. Nothing names it before the intent does, so cleanup would take it once it is old, and
     /// proving another base newest makes it no younger.
     pub(crate) fn is_young(&self, context: &Context) -> bool {
-        self.staged.age(context.clock()) <= context.catalog().proof_age_max()
+        mutant!(29, self.staged.age(context.clock()) <= context.catalog().proof_age_max(), true)
     }
 
     /// The same staged files onto a newer version in which the token holds.
@@ -80,7 +80,7 @@ impl Ready {
         let by_schema = schema
             .flat_map(|schema| schema.dropped.iter().copied().chain(schema.renamed.iter().map(|(table, _)| *table)));
         let changed: Vec<TableId> = self.changes.tables.iter().map(|change| change.table).chain(by_schema).collect();
-        self.base.state().unsettled.iter().any(|row| changed.contains(&row.table))
+        mutant!(30, self.base.state().unsettled.iter().any(|row| changed.contains(&row.table)), false)
     }
 
     fn works(&self) -> Works {
@@ -139,7 +139,7 @@ impl Ready {
             branch_id: self.base.branch_id(),
             version: self.base.version().next(),
             actor: CommitRow::actor_of(&operations).to_owned(),
-            time_ms: context.clock().wall_ms().max(head.time_ms + 1),
+            time_ms: mutant!(31, context.clock().wall_ms().max(head.time_ms + 1), context.clock().wall_ms()),
             kind: CommitRow::kind_of(&operations),
             schema_hash: schema.map_or_else(|| self.base.schema_hash().to_owned(), |schema| schema.hash.clone()),
             operations,
@@ -173,12 +173,12 @@ impl Ready {
         let row = self.row(change.table)?;
         let (pin, owner) = match &change.staged {
             Staged::Effect(effect) => (effect.pin_after(), row.owner),
-            Staged::Private(table) => (table.pin(), self.base.branch_id()),
+            Staged::Private(table) => (table.pin(), mutant!(35, self.base.branch_id(), row.owner)),
             // The other branch's rows, as its own commit left them.
             Staged::TakenOver(taken) => return Some(PinChange::same_rows(taken, taken.version)),
         };
         let (row_count, content_commit) = match change.rows {
-            RowsChange::Same => (row.row_count, row.content_commit),
+            RowsChange::Same => (row.row_count, mutant!(33, row.content_commit, self.commit_id)),
             RowsChange::Changed(counts) => (counts.after, self.commit_id),
         };
         let (table, tree, version) = (change.table, pin.tree.tree, pin.version);
@@ -290,7 +290,7 @@ async fn done_elsewhere(
     let planned = &intent.publication;
     let same = |row: &&OperationRow| {
         let digest = planned.operations.iter().find(|entry| entry.operation_id == row.operation_id);
-        row.kind == planned.kind && digest.is_some_and(|entry| entry.digest == row.digest)
+        row.kind == planned.kind && digest.is_some_and(|entry| mutant!(34, entry.digest == row.digest, true))
     };
     Ok(recorded.done().filter(same).cloned())
 }

@@ -104,11 +104,13 @@ pub(crate) async fn take_ticket(context: &Context, base: &Snapshot, intent: &Int
                     certainty = Certainty::Unknown;
                     None
                 }
-                Err(error) if certainty == Certainty::NotApplied => return TicketOutcome::Open(error),
+                Err(error) if certainty == Certainty::NotApplied => {
+                    return mutant!(56, TicketOutcome::Open(error), TicketOutcome::Refused(error));
+                }
                 Err(error) => Some(error),
             },
             Err(error) => {
-                if error.certainty() == Certainty::Unknown {
+                if mutant!(55, error.certainty() == Certainty::Unknown, false) {
                     certainty = Certainty::Unknown;
                 }
                 if error.is_refused_by_the_root() {
@@ -147,7 +149,7 @@ async fn timed<T>(context: &Context, put: impl Future<Output = T>) -> T {
 fn settled(certainty: Certainty, error: CommitError) -> TicketOutcome {
     match certainty {
         Certainty::NotApplied => TicketOutcome::Refused(error),
-        Certainty::Unknown => TicketOutcome::Open(error),
+        Certainty::Unknown => mutant!(57, TicketOutcome::Open(error), TicketOutcome::Refused(error)),
     }
 }
 
@@ -171,10 +173,12 @@ async fn holder(catalog: &Catalog, base: &Snapshot, intent: &Intent) -> Result<H
         }
         IntentSlot::Held { .. } => Holder::Another,
         // An intent is swept only after its version was published, which this attempt has not done.
-        IntentSlot::Empty => match catalog.newest_of(base.chain()).await?.version() >= intent.version() {
-            true => Holder::Another,
-            false => Holder::Nobody,
-        },
+        IntentSlot::Empty => {
+            match mutant!(54, catalog.newest_of(base.chain()).await?.version() >= intent.version(), true) {
+                true => Holder::Another,
+                false => Holder::Nobody,
+            }
+        }
         IntentSlot::Newer(newer) => Holder::Unreadable(Box::new(CommitError::newer_intent(branch, &newer))),
         IntentSlot::Unreadable(_) => {
             let site = Site { graph: catalog.name().clone(), branch: branch.clone() };

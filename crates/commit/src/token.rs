@@ -102,13 +102,13 @@ impl Token {
         let changed = |member: ReadSetMember, expected: String, actual: String| {
             TokenCheck::Changed(TokenMismatch { member, expected, actual })
         };
-        if self.branch_id != state.branch_id {
+        if mutant!(52, self.branch_id != state.branch_id, false) {
             return changed(ReadSetMember::Branch, self.branch_id.to_string(), state.branch_id.to_string());
         }
         if mutant!(14, self.schema_hash != state.schema_hash, false) {
             return changed(ReadSetMember::Schema, self.schema_hash.clone(), state.schema_hash.clone());
         }
-        if let Some(head) = self.head.filter(|head| *head != state.head) {
+        if let Some(head) = self.head.filter(|head| mutant!(51, *head != state.head, false)) {
             return changed(ReadSetMember::Head, head.to_string(), state.head.to_string());
         }
         let mut check = TokenCheck::Equal;
@@ -134,9 +134,9 @@ impl Token {
             tree: member.tree,
             version: member.version,
         };
-        let schema = Precondition::SchemaIs(self.schema_hash.clone());
+        let schema = mutant!(53, Some(Precondition::SchemaIs(self.schema_hash.clone())), None);
         let head = self.head.map(Precondition::ExactHead);
-        std::iter::once(schema).chain(head).chain(self.tables.iter().map(pin)).collect()
+        schema.into_iter().chain(head).chain(self.tables.iter().map(pin)).collect()
     }
 }
 

@@ -89,7 +89,7 @@ impl Write<'_> {
                 Stage::Over(outcome) => return Ok(outcome),
             };
             let deadline = self.context.ticket_deadline(self.request.deadline);
-            if Instant::now() >= deadline {
+            if mutant!(27, Instant::now() >= deadline, false) {
                 return Err(CommitError::Deadline);
             }
             let round = Round { request: self.under_way.clone(), ready, turn: turn.take(), deadline };
@@ -101,7 +101,7 @@ impl Write<'_> {
                 RoundOutcome::Lost(ready) => staged = Some(*ready),
             }
             lost += 1;
-            if lost >= ROUNDS_IN_TURN_AFTER {
+            if mutant!(70, lost >= ROUNDS_IN_TURN_AFTER, false) {
                 turn = self.context.enter(newest.branch_id(), deadline).await;
             }
             newest = match self.newest_or_answer().await? {
@@ -115,7 +115,7 @@ impl Write<'_> {
     /// The version to begin at without a look at the store. None for a write that is refused for any change since it began: what was
     /// acknowledged before belongs to its base.
     fn presumed_newest(&self) -> Option<Snapshot> {
-        match self.request.policy(self.writer.conflict_policy()) {
+        match mutant!(67, self.request.policy(self.writer.conflict_policy()), ConflictPolicy::PrepareAgain) {
             ConflictPolicy::PrepareAgain => self.context.catalog().presumed_newest(&self.request.branch),
             ConflictPolicy::Refuse => None,
         }
@@ -166,7 +166,7 @@ impl Write<'_> {
             Some((TokenCheck::Equal, ready)) if ready.is_young(self.context) => {
                 Ok(Stage::Ready(Box::new(ready.onto(newest))))
             }
-            Some((TokenCheck::Changed(mismatch), _)) if policy == ConflictPolicy::Refuse => {
+            Some((TokenCheck::Changed(mismatch), _)) if mutant!(68, policy == ConflictPolicy::Refuse, false) => {
                 Err(CommitError::ReadSetChanged { branch: self.request.branch.clone(), mismatch })
             }
             Some((TokenCheck::Equal | TokenCheck::PinsMoved | TokenCheck::Changed(_), _)) | None => {
@@ -182,12 +182,14 @@ impl Write<'_> {
             Receipt::Done(row) => return self.replayed(&row).await.map(Looked::Answered),
             Receipt::Open { aborts } => aborts,
         };
-        if aborts == 0
+        if mutant!(66, aborts == 0, false)
             && let Some(row) = receipt::on_removed(self.context, &self.request.branch, identity).await?
         {
             return self.replayed(&row).await.map(Looked::Answered);
         }
-        if let Some(expected) = self.request.expected_head.filter(|expected| *expected != newest.head()) {
+        if let Some(expected) =
+            self.request.expected_head.filter(|expected| mutant!(28, *expected != newest.head(), false))
+        {
             return Err(CommitError::HeadMismatch { expected, actual: newest.head() });
         }
         Ok(Looked::Open { aborts })
@@ -195,7 +197,8 @@ impl Write<'_> {
 
     async fn prepare(&mut self, newest: Snapshot, aborts: u32, policy: ConflictPolicy) -> Result<Stage, CommitError> {
         let read_set = self.writer.read_set(&newest);
-        if let Some(captured) = self.writer.captured().filter(|_| policy == ConflictPolicy::Refuse) {
+        if let Some(captured) = self.writer.captured().filter(|_| mutant!(69, policy == ConflictPolicy::Refuse, false))
+        {
             let token = Token::capture(captured.state(), &read_set);
             if let TokenCheck::Changed(mismatch) = token.compare(newest.state()) {
                 return Err(CommitError::ReadSetChanged { branch: self.request.branch.clone(), mismatch });

@@ -126,6 +126,14 @@ pub enum EngineError {
         /// The way out.
         advice: &'static str,
     },
+    /// The client of a load that had its turn sent too little while others waited.
+    #[error(
+        "the client sent too little for load_patience_ms = {patience_ms} while other loads waited for a turn; nothing was stored: collect the rows, then resend"
+    )]
+    Outwaited {
+        /// How long others wait for a client.
+        patience_ms: u64,
+    },
     /// The deadline passed before a load was complete.
     #[error("the deadline passed before the load was complete: nothing of it is stored")]
     LoadDeadline,
@@ -236,10 +244,11 @@ impl EngineError {
                 Failure::new(Problem::KeyConflict { type_name, ids, total, source_row }, message)
             }
             Self::Limit { limit, value, asked, advice } => over(limit, value, asked, advice),
-            Self::Busy { limit, value, asked, advice } => {
-                let mut failure = over(limit, value, asked, advice).with_retry(Retry::SameRequest);
-                failure.retry_after = Some(BUSY_RETRY_AFTER);
-                failure
+            Self::Busy { limit, value, asked, advice } => busy(over(limit, value, asked, advice)),
+            Self::Outwaited { patience_ms } => {
+                let (limit, asked) = ("load_patience_ms".to_owned(), patience_ms.saturating_add(1));
+                let problem = Problem::ResourceLimit { limit, value: patience_ms, asked };
+                busy(Failure::new(problem, self.to_string()))
             }
             Self::LoadDeadline => Failure::new(Problem::DeadlineExceeded, self.to_string()).with_effect(Effect::None),
             Self::TypeNotFound { name, defined } => {
@@ -276,6 +285,12 @@ impl EngineError {
 fn over(limit: &str, value: u64, asked: u64, advice: &str) -> Failure {
     let problem = Problem::ResourceLimit { limit: limit.to_owned(), value, asked };
     Failure::new(problem, format!("{limit} is {value}, asked for {asked}: {advice}"))
+}
+
+/// The same refusal, of what may be sent again a little later.
+fn busy(mut failure: Failure) -> Failure {
+    (failure.retry, failure.retry_after) = (Retry::SameRequest, Some(BUSY_RETRY_AFTER));
+    failure
 }
 
 /// The refusal of a request because of one of its fields.

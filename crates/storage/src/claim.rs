@@ -1,6 +1,7 @@
 //! The root as a whole: made or found when it is opened, and proven to be the same one afterwards.
 
 use object_store::path::Path;
+use omnigraph_types::mutant;
 use omnigraph_types::{Moment, RootId};
 use tokio::sync::watch;
 
@@ -30,7 +31,7 @@ impl Store {
             // Another server may have made this root a moment ago.
             found = self.get(&marker).await?;
             if found.is_none() {
-                self.permit(new, content)?;
+                mutant!(132, self.permit(new, content)?, ());
             }
         }
         if found.is_none() {

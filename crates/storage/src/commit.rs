@@ -13,6 +13,7 @@ use lance::dataset::refs::{BranchContents, BranchIdentifier, branch_contents_pat
 use lance::dataset::transaction::{Operation, Transaction};
 use lance_core::Error as LanceError;
 use object_store::{Error as ObjectStoreError, ObjectStoreExt, PutMode};
+use omnigraph_types::mutant;
 use omnigraph_types::{TableVersion, TreeId, contain_async};
 
 use crate::blame::{is_status_unknown, lance_error};
@@ -79,7 +80,7 @@ impl Store {
             corrupt(pin, "a version that can be opened", reason)
         })?;
         match opened {
-            Ok(dataset) if dataset.manifest().version != pin.version.0 => {
+            Ok(dataset) if mutant!(136, dataset.manifest().version != pin.version.0, false) => {
                 Err(corrupt(pin, "the manifest of this version", "it is the manifest of another"))
             }
             Ok(dataset) => self.own(Table::new(dataset, pin.clone())),
@@ -94,7 +95,7 @@ impl Store {
     fn own(&self, table: Table) -> Result<Table, StorageError> {
         let inside = self.uri_prefix();
         let outside = table.dataset().manifest().base_paths.values().find(|base| !base.path.starts_with(&inside));
-        match outside {
+        match mutant!(135, outside, None) {
             None => Ok(table),
             Some(base) => Err(StorageError::OtherRoot { object: table.pin().to_string(), made_in: base.path.clone() }),
         }
@@ -228,7 +229,7 @@ impl Store {
     pub async fn commit_exact(&self, base: &Table, change: &StagedChange) -> Result<CommitOutcome, StorageError> {
         let pin = base.pin();
         match change.base() {
-            Base::At(staged_on) if *staged_on == pin => {}
+            Base::At(staged_on) if mutant!(133, *staged_on == pin, true) => {}
             Base::After { staged_on, made } if *made == pin => self.check_fragments(base, staged_on, change).await?,
             Base::At(_) | Base::After { .. } => return Err(unfit(&pin.tree, Unfit::OtherBase)),
             Base::Creation(_) => return Err(unfit(&pin.tree, Unfit::CreationMismatch)),
@@ -249,7 +250,7 @@ impl Store {
         for id in touched {
             let fragments =
                 |table: &Table| table.fragments_by_id(&[id]).map_err(|error| unfit(&base.pin().tree, error));
-            if fragments(&staged_on)? != fragments(base)? {
+            if mutant!(134, fragments(&staged_on)? != fragments(base)?, false) {
                 return Err(unfit(&base.pin().tree, Unfit::FragmentChanged { id }));
             }
         }
@@ -275,7 +276,7 @@ impl Store {
 
     /// An own version that has its place, once every sync is done. Lance too reads it back after an error, and calls it a success.
     async fn believed(&self, table: Table) -> Result<CommitOutcome, StorageError> {
-        match self.guard().settle().await {
+        match mutant!(120, self.guard().settle().await, Ok(())) {
             Ok(()) => Ok(CommitOutcome::Committed(table)),
             Err(unsynced) => {
                 let Pin { tree, version } = table.pin();
@@ -304,9 +305,11 @@ impl Store {
         };
         // The slot decides, whatever the error says.
         match self.transaction_at(&at.tree, at.version).await {
-            Ok(Some(found)) if found.uuid == uuid => self.believed(self.open_table(&at).await?).await,
+            Ok(Some(found)) if mutant!(118, found.uuid == uuid, false) => {
+                self.believed(self.open_table(&at).await?).await
+            }
             Ok(Some(by)) => Ok(CommitOutcome::Occupied { by }),
-            Ok(None) if !is_status_unknown(&error) => Err(lance_error(ACTION, &at, error)),
+            Ok(None) if mutant!(119, !is_status_unknown(&error), true) => Err(lance_error(ACTION, &at, error)),
             Ok(None) | Err(_) => {
                 Err(StorageError::CommitUnknown { tree: at.tree, version: at.version, source: Box::new(error) })
             }

@@ -16,6 +16,7 @@ use lance_table::io::commit::{CommitError, CommitHandler, ManifestLocation, Mani
 use object_store::path::Path;
 use object_store::{Error as ObjectStoreError, ObjectStore as OsObjectStore, ObjectStoreExt, PutMode};
 use omnigraph_types::Recent;
+use omnigraph_types::mutant;
 
 use crate::blame::may_land;
 use crate::manifest::manifest_path;
@@ -128,7 +129,8 @@ impl CommitHandler for ExactCommits {
         let size = bytes.len() as u64;
         let version = manifest.version;
         let path = naming_scheme.manifest_path(base_path, version);
-        match object_store.inner.put_opts(&path, bytes.into(), PutMode::Create.into()).await {
+        let mode = mutant!(115, PutMode::Create, PutMode::Overwrite);
+        match object_store.inner.put_opts(&path, bytes.into(), mode.into()).await {
             Ok(_) => {
                 self.remember(&path, size);
                 Ok(location_of(version, path, size, naming_scheme))
@@ -136,13 +138,13 @@ impl CommitHandler for ExactCommits {
             Err(taken @ (ObjectStoreError::AlreadyExists { .. } | ObjectStoreError::Precondition { .. })) => {
                 // A store may answer so while a put of this very manifest is under way, also one of its client's own retries.
                 match object_store.inner.head(&path).await {
-                    Err(ObjectStoreError::NotFound { .. }) => {
+                    Err(ObjectStoreError::NotFound { .. }) if mutant!(116, true, false) => {
                         Err(CommitError::OtherError(Error::commit_status_unknown_source(version, Box::new(taken))))
                     }
                     Ok(_) | Err(_) => Err(CommitError::CommitConflict),
                 }
             }
-            Err(error) if may_land(&error, self.kind) => {
+            Err(error) if mutant!(117, may_land(&error, self.kind), false) => {
                 Err(CommitError::OtherError(Error::commit_status_unknown_source(version, Box::new(error))))
             }
             Err(error) => Err(CommitError::OtherError(error.into())),

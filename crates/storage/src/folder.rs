@@ -23,6 +23,8 @@ use object_store::{
 };
 use thiserror::Error as ThisError;
 
+use omnigraph_types::mutant;
+
 use crate::guard::RootGuard;
 use crate::syncs::Syncs;
 
@@ -91,7 +93,7 @@ impl Place {
         }
         let root = self.syncs.root();
         let chain: Vec<&FsPath> = folder.ancestors().take_while(|above| *above != root).collect();
-        if chain.iter().any(|folder| !folder.is_dir()) {
+        if mutant!(130, chain.iter().any(|folder| !folder.is_dir()), false) {
             self.guard.prove_folder(root)?;
         }
         for folder in chain.iter().rev() {
@@ -139,10 +141,11 @@ impl Place {
         let written = payload.iter().try_for_each(|bytes| file.write_all(bytes));
         let written = written.map_err(|error| failed("write", &self.path, error));
         let synced = written.and_then(|()| {
-            self.syncs.file(&self.path, &file).map_err(|error| failed("sync the new file of", &self.path, error))
+            let synced = mutant!(124, self.syncs.file(&self.path, &file), Ok(()));
+            synced.map_err(|error| failed("sync the new file of", &self.path, error))
         });
         drop(file);
-        let placed = synced.and_then(|()| match mode {
+        let placed = synced.and_then(|()| match mutant!(131, mode, &PutMode::Overwrite) {
             PutMode::Create => std::fs::hard_link(&staging, &self.path).map_err(|source| match source.kind() {
                 io::ErrorKind::AlreadyExists => {
                     Error::AlreadyExists { path: self.path.display().to_string(), source: Box::new(source) }
@@ -159,7 +162,7 @@ impl Place {
             (Ok(()), PutMode::Create) | (Err(_), _) => drop(std::fs::remove_file(&staging)),
         }
         placed?;
-        self.sync_folder()
+        mutant!(123, self.sync_folder(), Ok(()))
     }
 
     fn sync_folder(&self) -> Result<()> {

@@ -19,6 +19,7 @@ use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt,
     PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
 };
+use omnigraph_types::mutant;
 use omnigraph_types::{Clock, Moment};
 use tokio::sync::{Mutex, watch};
 
@@ -48,7 +49,7 @@ impl Claim {
     /// The state of a root with this content of its marker.
     fn compare(&self, found: Option<&[u8]>) -> RootState {
         match found {
-            Some(bytes) if bytes == self.bytes => RootState::Proven,
+            Some(bytes) if mutant!(129, bytes == self.bytes, true) => RootState::Proven,
             Some(_) => RootState::Lost(RootFault::Replaced),
             None => RootState::Lost(RootFault::Missing),
         }
@@ -90,10 +91,10 @@ impl RootGuard {
 
     /// Admits a write: after the syncs that failed, and by a proof that is young enough.
     pub(crate) async fn admit(&self, store: &dyn ObjectStore) -> Result<()> {
-        self.settle().await?;
+        mutant!(137, self.settle().await, Ok(()))?;
         let Some(claim) = self.claim.get() else { return Ok(()) };
         let mut proven = claim.proven.lock().await;
-        let is_young = proven.age(claim.proofs.clock.as_ref()) <= claim.proofs.age_max;
+        let is_young = mutant!(128, proven.age(claim.proofs.clock.as_ref()) <= claim.proofs.age_max, true);
         match *self.state.borrow() {
             RootState::Proven if is_young => return Ok(()),
             RootState::Proven | RootState::Lost(_) => {}

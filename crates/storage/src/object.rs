@@ -5,6 +5,8 @@ use futures::TryStreamExt;
 use object_store::{Error, ObjectStoreExt, PutMode};
 use ulid::Ulid;
 
+use omnigraph_types::mutant;
+
 use crate::blame::{may_land, object_error};
 use crate::bounded::{OBJECT_BYTES_MAX, TooLarge};
 use crate::hooked::HookFault;
@@ -88,9 +90,9 @@ impl Store {
             source: Box::new(error),
         };
         match self.get(path).await {
-            Ok(Some(found)) if found.bytes == bytes => {
+            Ok(Some(found)) if mutant!(122, found.bytes == bytes, false) => {
                 // The put, or an earlier one of the same bytes, may have failed at its sync.
-                match self.guard().settle().await {
+                match mutant!(121, self.guard().settle().await, Ok(())) {
                     Ok(()) => Ok(PutOutcome::Created),
                     Err(unsynced) => Err(failed(Certainty::Unknown, unsynced)),
                 }

@@ -2,15 +2,18 @@
 //!
 //! Why: a failed sync leaves an object in place that a loss of power may take away. A sync that failed is remembered by its folder, and repeated
 //! before anything else is written and before any own object is believed. A second failure is final for this process: the system may report a
-//! later sync as done although it dropped the pages.
+//! later sync as done although it dropped the pages. Syncs of one folder run at once, so each is judged by what was recorded when it began: one that
+//! began after a failure and fails is the second, whatever has succeeded meanwhile, and one that began before a failure proves nothing about it.
 //! Invariants: every sync of the root goes through `Syncs`; nothing is written once a sync has failed again.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use omnigraph_types::mutant;
 
 use crate::hook::{StoreHook, SyncOf, SyncVerdict};
 use crate::marker::RootFault;
@@ -33,8 +36,10 @@ pub(crate) struct Syncs {
     root: PathBuf,
     syncing: Syncing,
     hooks: Vec<Arc<dyn StoreHook>>,
-    /// Folders whose last sync failed.
-    failed: Mutex<BTreeSet<PathBuf>>,
+    /// Folders of which a sync has failed and none has succeeded that began later, with the number of the failure.
+    failed: Mutex<BTreeMap<PathBuf, u64>>,
+    /// Failures so far.
+    failures: AtomicU64,
     /// Folders whose entries, up to the root, are durable.
     known: Mutex<HashSet<PathBuf>>,
     stopped: AtomicBool,
@@ -51,6 +56,7 @@ impl Syncs {
             syncing,
             hooks,
             failed: Mutex::default(),
+            failures: AtomicU64::new(0),
             known: Mutex::default(),
             stopped: AtomicBool::new(false),
         }
@@ -68,19 +74,23 @@ impl Syncs {
 
     /// Syncs the entries of a folder. A failure is remembered; a second one of the same folder is final.
     pub(crate) fn folder(&self, path: &Path) -> io::Result<()> {
+        let failed_before = lock(&self.failed).get(path).copied();
         match self.sync(SyncOf::Folder, path, || File::open(path)?.sync_all()) {
             Ok(()) => {
-                lock(&self.failed).remove(path);
+                self.mended(path, failed_before);
                 Ok(())
             }
             // What was in it is not there to be believed.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                lock(&self.failed).remove(path);
+                self.mended(path, failed_before);
                 Err(error)
             }
             Err(error) => {
                 tracing::error!(folder = %path.display(), %error, "sync a folder");
-                if !lock(&self.failed).insert(path.to_owned()) && !self.stopped.swap(true, Ordering::AcqRel) {
+                let number = self.failures.fetch_add(1, Ordering::AcqRel);
+                let failed_meanwhile = lock(&self.failed).insert(path.to_owned(), number);
+                let is_second = failed_before.or(failed_meanwhile).is_some();
+                if is_second && mutant!(126, !self.stopped.swap(true, Ordering::AcqRel), false) {
                     tracing::error!(folder = %path.display(), "a sync failed again: this process writes nothing more to the root");
                 }
                 Err(error)
@@ -88,8 +98,16 @@ impl Syncs {
         }
     }
 
+    /// Forgets the failure that was recorded when a sync began which has succeeded; a later one stays.
+    fn mended(&self, path: &Path, failed_before: Option<u64>) {
+        let mut failed = lock(&self.failed);
+        if failed_before.is_some() && failed.get(path).copied() == failed_before {
+            failed.remove(path);
+        }
+    }
+
     fn sync(&self, of: SyncOf, path: &Path, sync: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        if self.syncing == Syncing::Off {
+        if mutant!(125, self.syncing == Syncing::Off, true) {
             return Ok(());
         }
         let relative = path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy();
@@ -107,7 +125,7 @@ impl Syncs {
     /// # Errors
     /// `Unsynced` if one fails again, and from then on for ever.
     pub(crate) fn settle(&self) -> Result<(), RootFault> {
-        let failed: Vec<_> = lock(&self.failed).iter().cloned().collect();
+        let failed: Vec<_> = mutant!(127, lock(&self.failed).keys().cloned().collect(), Vec::new());
         for folder in failed {
             // `folder` keeps account of the outcome.
             let _accounted = self.folder(&folder);
@@ -153,3 +171,7 @@ impl Syncs {
 
 /// The code of an input or output error on every Unix.
 const EIO: i32 = 5;
+
+#[cfg(test)]
+#[path = "syncs/tests.rs"]
+mod tests;

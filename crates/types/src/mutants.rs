@@ -1,7 +1,7 @@
 //! Numbered mutations of single lines, chosen by the environment: a suite that passes with one of them guards nothing there.
 //!
 //! Why here: one build serves every mutation, so that all of them can be tried in minutes. The place of a switch is the line whose rule it
-//! breaks; `cargo xtask mutants` holds the text of each rule and finds the files.
+//! breaks; `cargo xtask mutants` holds the text of each rule with the test that guards it, and finds the files.
 //! Invariant: an optimized build has none.
 
 use std::env;

@@ -1,6 +1,7 @@
 //! `setup`, `test` and `crash`: what the tests need, the tests, and the crash matrix.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::error::Result;
 use crate::tools;
@@ -36,13 +37,19 @@ pub(crate) fn test(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     setup(workspace)?;
     let binary = build_binary(workspace)?;
     let mut command = workspace.cargo(["test"]);
-    command.env(BINARY_VARIABLE, binary).env(PYTHON_VARIABLE, tools::python(workspace)?);
-    command.env(AZURITE_VARIABLE, tools::azurite(workspace)?);
+    command.env(BINARY_VARIABLE, binary);
+    with_tools(workspace, &mut command)?;
     if arguments.is_empty() {
         command.arg("--workspace");
     }
     command.args(arguments);
     run(&mut command, "see the messages above")
+}
+
+/// Names what `setup` has installed to tests that start it.
+pub(crate) fn with_tools(workspace: &Workspace, command: &mut Command) -> Result<()> {
+    command.env(PYTHON_VARIABLE, tools::python(workspace)?).env(AZURITE_VARIABLE, tools::azurite(workspace)?);
+    Ok(())
 }
 
 /// Runs the crash matrix, or what of it the arguments name. Debug builds alone have fail points.

@@ -9,8 +9,8 @@ use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
 use omnigraph_storage::{CommitOutcome, Durability, Store, StoreOptions, TransactionMark};
 use omnigraph_types::{
-    AttemptId, BranchName, CommitId, CommitKind, GraphName, Limits, OperationId, Problem, RequestEffect, SystemClock,
-    TableId, TypeKind,
+    AttemptId, BranchId, BranchName, CommitId, CommitKind, GraphId, GraphName, Limits, OperationId, Problem,
+    RequestEffect, SystemClock, TableId, TypeKind,
 };
 use tempfile::TempDir;
 use ulid::Ulid;
@@ -21,12 +21,12 @@ use crate::digest::sha256_hex;
 use crate::error::CatalogError;
 use crate::format::raw::manifest_schema;
 use crate::format::v2::encode_state;
-use crate::graphs::Graphs;
+use crate::graphs::{Graphs, NameRemoval};
 use crate::history::{read_rows, rows_of_operations};
 use crate::operations::{OPERATIONS_MAX, OperationEntry, Operations};
 use crate::publication::{Change, Precondition, Publication};
 use crate::publish::{PublishOutcome, write_file};
-use crate::rows::{CommitOperation, CommitRow, DecidedBy, PublicationKind};
+use crate::rows::{BranchRow, CommitOperation, CommitRow, DecidedBy, PublicationKind, RetiredRow};
 use crate::snapshot::Snapshot;
 
 /// A graph in a folder of its own.
@@ -346,4 +346,93 @@ async fn history_that_holds_rows_of_a_newer_program_is_not_merged() {
         let operation = ids(round, 1)[0];
         assert_eq!(rows_of_operations(&newest, &BTreeSet::from([operation])).await.unwrap().len(), 1);
     }
+}
+
+#[tokio::test]
+async fn head_stays_in_a_window_of_publications_that_keep_it() {
+    let stored = Stored::new(1).await;
+    let mut newest = stored.newest().await;
+    newest = stored.publish(&newest, &group(&newest, &ids(0, 1))).await;
+    let head = newest.head();
+    for round in 1..60 {
+        newest = stored.publish(&newest, &abort(&ids(round, 1))).await;
+    }
+    assert!(!newest.state().history.is_empty());
+    assert_eq!((newest.head(), newest.head_commit().id), (head, head), "I-4");
+    let reopened = stored.reopened().await.newest(&BranchName::Main).await.unwrap();
+    assert_eq!(reopened.head_commit().id, head);
+}
+
+#[tokio::test]
+async fn operation_of_the_source_is_none_of_a_branch_that_inherited_its_history() {
+    let stored = Stored::new(1).await;
+    let mut newest = stored.newest().await;
+    for round in 0..60 {
+        newest = stored.publish(&newest, &group(&newest, &ids(round, 1))).await;
+    }
+    let branch = BranchRow {
+        branch_id: BranchId(Ulid::new()),
+        name: "dev".parse().unwrap(),
+        tree: stored.catalog.clone_chain(&newest).await.unwrap(),
+        source: newest.branch_id(),
+        source_commit: newest.head(),
+        schema_hash: newest.schema_hash().to_owned(),
+        created_ms: newest.head_commit().time_ms + 1,
+        removed: None,
+    };
+    let registration = Publication {
+        kind: PublicationKind::BranchCreate,
+        decision: DecidedBy::Own.about(AttemptId(Ulid::new())),
+        preconditions: Vec::new(),
+        changes: vec![Change::Branch(branch.clone())],
+        operations: operations(&ids(100, 1)),
+    };
+    stored.publish(&newest, &registration).await;
+    let dev = stored.catalog.newest(&branch.name).await.unwrap();
+    let first = ids(0, 1);
+    assert!(dev.state().history.iter().any(|row| row.operation_min == first[0]), "it is in the history");
+    assert!(stored.catalog.operation_rows(&dev, first[0]).await.unwrap().is_empty(), "I-8");
+    let dev = stored.publish(&dev, &group(&dev, &first)).await;
+    assert_eq!(stored.catalog.operation_rows(&dev, first[0]).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn chain_that_has_ended_takes_no_further_publication() {
+    let stored = Stored::new(1).await;
+    let newest = stored.newest().await;
+    let retired = RetiredRow {
+        operation_id: ids(0, 1)[0],
+        digest: "d".repeat(64),
+        attempt_id: AttemptId(Ulid::new()),
+        actor: "test".to_owned(),
+        time_ms: newest.head_commit().time_ms + 1,
+        own_ids: newest.state().own_ids,
+    };
+    let end = Publication {
+        kind: PublicationKind::Retire,
+        decision: DecidedBy::Retire.about(retired.attempt_id),
+        preconditions: Vec::new(),
+        changes: vec![Change::Retired(retired)],
+        operations: operations(&ids(0, 1)),
+    };
+    let last = stored.publish(&newest, &end).await;
+    let refused = stored.catalog.stage(&last, &group(&last, &ids(1, 1))).await.unwrap_err();
+    assert!(matches!(refused, CatalogError::GraphDeleted(_)), "I-9: {refused:?}");
+}
+
+#[tokio::test]
+async fn name_of_another_graph_is_not_removed() {
+    let stored = Stored::new(1).await;
+    let removal = NameRemoval {
+        graph_id: GraphId(Ulid::new()),
+        operation_id: ids(0, 1)[0],
+        digest: "d".repeat(64),
+        actor: "test".to_owned(),
+    };
+    let graphs = graphs(&stored.folder).await;
+    graphs.remove_name(&graph_name(), &removal).await.unwrap();
+    assert_eq!(graphs.entry(&graph_name()).await.unwrap().graph_id, stored.catalog.graph_id(), "I-9");
+    let own = NameRemoval { graph_id: stored.catalog.graph_id(), ..removal };
+    graphs.remove_name(&graph_name(), &own).await.unwrap();
+    assert!(matches!(graphs.entry(&graph_name()).await, Err(CatalogError::GraphNotFound(_))));
 }

@@ -362,6 +362,12 @@ fn schema(dropped: Vec<TableId>, renamed: Vec<(TableId, String)>) -> SchemaChang
     SchemaChange { hash: "5".repeat(64), added: Vec::new(), dropped, renamed }
 }
 
+/// Puts another contract in force that drops a table.
+pub(crate) async fn drop_table(process: &Process, table: TableId) {
+    let apply = Scripted { schema: Some(schema(vec![table], Vec::new())), ..Scripted::new(process, SCHEMA_APPLY) };
+    committed(apply.write(process, request(fresh())).await);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn publication_that_keeps_the_head_moves_pins_and_leaves_rows_and_expected_heads_alone() {
     let world = World::new().await;

@@ -81,8 +81,11 @@ async fn times_of_a_branch_are_monotone_with_its_head() {
     sound.append(fresh(), "base", &TABLES).await.unwrap();
     let base_ms = sound.newest().await.head_commit().time_ms;
     assert!(clock.wall_ms() < base_ms, "the clock is behind");
+    behind.append(OperationId(clock.mint()), "behind", &TABLES).await.unwrap();
+    let behind_ms = sound.newest().await.head_commit().time_ms;
+    assert_eq!(behind_ms, base_ms + 1, "a commit follows its parent");
     let created = row(create(&behind, OperationId(clock.mint()), "dev").await);
-    assert_eq!(created.created_ms, base_ms + 1);
+    assert_eq!(created.created_ms, behind_ms + 1);
     sound.append_on(&named("dev"), fresh(), "a", &TABLES).await.unwrap();
     let head_ms = sound.newest_on(&named("dev")).await.head_commit().time_ms;
     let removed = row(delete(&behind, OperationId(clock.mint()), "dev").await).removed.expect("a tombstone");

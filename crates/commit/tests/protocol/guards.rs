@@ -20,19 +20,19 @@ use crate::branches::{create, named, row};
 use crate::world::{Append, Clear, HalfHook, Process, TABLES, World, fresh, request};
 
 /// Longer than a proof that a version is the newest lasts.
-const LONG: Duration = Duration::from_secs(2 * 3_600);
+pub(crate) const LONG: Duration = Duration::from_secs(2 * 3_600);
 
-type Event = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub(crate) type Event = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// When something happens, as seen from a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum When {
+pub(crate) enum When {
     Before,
     After,
 }
 
 /// Once, before or after the first call of a kind for a path with this text, something else happens.
-struct Meanwhile {
+pub(crate) struct Meanwhile {
     when: When,
     call: StoreCall,
     path_part: &'static str,
@@ -41,7 +41,7 @@ struct Meanwhile {
 }
 
 impl Meanwhile {
-    fn hook(
+    pub(crate) fn hook(
         when: When,
         call: StoreCall,
         path_part: &'static str,
@@ -99,7 +99,7 @@ impl StoreHook for DeathAt {
 }
 
 /// A process that dies before it publishes, or with `nodes/` before its first effect.
-async fn dying_at(world: &World, path_part: &'static str) -> Process {
+pub(crate) async fn dying_at(world: &World, path_part: &'static str) -> Process {
     let hook = Arc::new(DeathAt { path_part, dead: AtomicBool::new(false) });
     world.process_with(vec![hook], FailPoints::default()).await
 }
@@ -130,9 +130,9 @@ async fn ticket_of_another_attempt_of_the_same_operation_is_not_ones_own() {
 }
 
 /// While the first attempt is prepared, something else happens.
-struct HeldUp {
-    append: Box<Append>,
-    event: Option<Event>,
+pub(crate) struct HeldUp {
+    pub(crate) append: Box<Append>,
+    pub(crate) event: Option<Event>,
 }
 
 #[async_trait]

@@ -8,6 +8,7 @@ mod faults;
 mod guards;
 mod held_up;
 mod newer;
+mod orders;
 mod outcomes;
 mod receipts;
 mod repairs;

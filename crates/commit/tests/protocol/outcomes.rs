@@ -302,3 +302,121 @@ async fn source_that_is_made_anew_is_cloned_again() {
     assert_eq!(copy.source, anew.branch_id);
     assert_eq!(sound.newest().await.version(), before.next(), "main moved for what was not done");
 }
+
+/// The end of a graph whose put has an unknown outcome is none once another publication has the version.
+#[tokio::test(flavor = "multi_thread")]
+async fn end_of_a_graph_of_unknown_outcome_is_refuted_once_its_version_is_taken() {
+    let world = World::new().await;
+    let sound = world.process().await;
+    let faults = Arc::new(FaultHook::default());
+    let faulty = world.process_with(vec![faults.clone()], FailPoints::default()).await;
+    let late = faults.apply_late(FaultPlan::next(StoreCall::PutIfAbsent, "__manifest/_versions"));
+    // The first look has one, reading the version back two, and the second look the fourth.
+    let mut look = faults.pause_before(FaultPlan::next(StoreCall::Head, "__manifest/_versions").at(4));
+    let committer = faulty.committer.clone();
+    let asked = tokio::spawn(async move { committer.delete_graph(&request(fresh(), "main")).await });
+    look.reached().await;
+    sound.append(fresh(), "theirs", &TABLES).await.unwrap();
+    faults.fail(FaultPlan::next(StoreCall::PutIfAbsent, "__manifest/_versions"));
+    look.release();
+    let failure = asked.await.unwrap().unwrap_err();
+    assert_eq!(failure.effect, Effect::None, "{failure:?}");
+    late.land().await;
+    assert!(world.quiesced().await.iter().all(|ids| ids.contains("theirs")), "it was not carried out");
+}
+
+/// The same of a repair, which another one forestalls.
+#[tokio::test(flavor = "multi_thread")]
+async fn repair_of_unknown_outcome_is_refuted_once_its_version_is_taken() {
+    use omnigraph_commit::RepairRequest;
+    let world = World::new().await;
+    let sound = world.process().await;
+    let newest = sound.newest().await;
+    let path = sound.committer.catalog().paths().intent(newest.branch_id(), newest.version().next());
+    world.temp.store.put(&path, bytes::Bytes::from_static(b"torn")).await.unwrap();
+    let faults = Arc::new(FaultHook::default());
+    let faulty = world.process_with(vec![faults.clone()], FailPoints::default()).await;
+    let chain = faulty.committer.catalog().main_chain();
+    let confirmation = faulty.committer.preview_repair(&chain, &[]).await.unwrap().confirmation.unwrap();
+    let repair = move || RepairRequest {
+        operation_id: fresh(),
+        digest: "repair".to_owned(),
+        actor: "test".to_owned(),
+        tables: Vec::new(),
+        confirmation: confirmation.clone(),
+        deadline: Instant::now() + Duration::from_secs(30),
+    };
+    let late = faults.apply_late(FaultPlan::next(StoreCall::PutIfAbsent, "__manifest/_versions"));
+    // The first look has one, reading the version back two, and the second look the fourth.
+    let mut look = faults.pause_before(FaultPlan::next(StoreCall::Head, "__manifest/_versions").at(4));
+    let (committer, asked, main) = (faulty.committer.clone(), repair(), chain.clone());
+    let asked = tokio::spawn(async move { committer.repair(&main, asked).await });
+    look.reached().await;
+    sound.committer.repair(&chain, repair()).await.expect("another repair");
+    look.release();
+    let failure = asked.await.unwrap().unwrap_err();
+    assert!(matches!(failure.problem, Problem::ReadSetChanged { .. }), "{failure:?}");
+    assert_eq!(failure.effect, Effect::None);
+    late.land().await;
+    world.quiesced().await;
+}
+
+/// Nothing is begun after a request's deadline.
+#[tokio::test(flavor = "multi_thread")]
+async fn request_past_its_deadline_begins_nothing() {
+    let world = World::new().await;
+    let process = world.process().await;
+    row(create(&process, fresh(), "dev").await);
+    let before = process.newest().await;
+    let past = Some(Instant::now());
+    let write = omnigraph_commit::WriteRequest { deadline: past, ..crate::world::request(fresh()) };
+    let refused = [
+        process.committer.write(write, process.appending("late", &TABLES)).await.map(drop),
+        process.committer.delete_branch(&BranchRequest { deadline: past, ..request(fresh(), "dev") }).await.map(drop),
+        process.committer.delete_graph(&BranchRequest { deadline: past, ..request(fresh(), "main") }).await.map(drop),
+    ];
+    for refused in refused {
+        let failure = refused.unwrap_err();
+        assert_eq!((failure.problem, failure.effect), (Problem::DeadlineExceeded, Effect::None));
+    }
+    let intent = process.committer.catalog().paths().intent(before.branch_id(), before.version().next());
+    assert!(world.temp.store.get(&intent).await.unwrap().is_none(), "nothing was armed");
+    assert_eq!(process.newest().await.version(), before.version());
+    process.newest_on(&named("dev")).await;
+}
+
+/// A ticket that somebody holds, and whose holder cannot be read.
+#[tokio::test(flavor = "multi_thread")]
+async fn holder_of_a_ticket_that_cannot_be_read_leaves_the_outcome_unknown() {
+    let world = World::new().await;
+    let victim = crate::guards::dying_at(&world, "nodes/").await;
+    victim.append(fresh(), "dead", &TABLES[..1]).await.unwrap_err();
+    let faults = Arc::new(FaultHook::default());
+    let process = world.process_with(vec![faults.clone()], FailPoints::default()).await;
+    // The first read of the object is that of its put.
+    faults.fail(FaultPlan::next(StoreCall::Get, "__recovery/").at(2));
+    let failure = process.append(fresh(), "mine", &TABLES[1..]).await.unwrap_err();
+    assert_eq!(failure.effect, Effect::Unknown, "I-8: {failure:?}");
+    process.settle().await;
+    world.quiesced().await;
+}
+
+/// What cannot be read where the own intent may be is not known to be another's.
+#[tokio::test(flavor = "multi_thread")]
+async fn unreadable_slot_after_a_put_of_unknown_outcome_leaves_it_unknown() {
+    let world = World::new().await;
+    let faults = Arc::new(FaultHook::default());
+    let process = world.process_with(vec![faults.clone()], FailPoints::default()).await;
+    let newest = process.newest().await;
+    let path = process.committer.catalog().paths().intent(newest.branch_id(), newest.version().next());
+    let late = faults.apply_late(FaultPlan::next(StoreCall::PutIfAbsent, "__recovery/"));
+    let mut second = faults.pause_before(FaultPlan::next(StoreCall::PutIfAbsent, "__recovery/").at(2));
+    let (committer, writer) = (process.committer.clone(), process.appending("mine", &TABLES));
+    let asked = tokio::spawn(async move { committer.write(crate::world::request(fresh()), writer).await });
+    second.reached().await;
+    world.temp.store.put(&path, bytes::Bytes::from_static(b"torn")).await.unwrap();
+    second.release();
+    let failure = asked.await.unwrap().unwrap_err();
+    assert_eq!(failure.effect, Effect::Unknown, "I-8: {failure:?}");
+    late.land().await;
+}

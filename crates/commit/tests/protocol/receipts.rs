@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use omnigraph_catalog::BranchRow;
-use omnigraph_commit::{BranchOutcome, FailPoints, OperationState, WriteOutcome};
-use omnigraph_storage::StoreHook;
-use omnigraph_testkit::CountingHook;
-use omnigraph_types::{BranchName, Effect, Limits, OperationId, Problem, SystemClock};
+use omnigraph_commit::{BranchOutcome, BranchRequest, FailPoints, OperationState, WriteOutcome};
+use omnigraph_storage::{StoreCall, StoreHook};
+use omnigraph_testkit::{CountingHook, FaultHook, FaultPlan};
+use omnigraph_types::{BranchName, Effect, Limits, OperationId, Problem, SystemClock, WriteMode};
 use ulid::Ulid;
 
 use crate::branches::{create, delete, named, row};
@@ -194,4 +194,96 @@ async fn branches_kept_in_memory_give_way_to_those_used_later() {
     process.newest_on(&named("a")).await;
     assert_eq!([0, 1, 2].map(known), [true, true, false]);
     assert!(process.committer.catalog().known(main).is_some());
+}
+
+/// Main is the registry: without it a name is looked for in the store again.
+#[tokio::test(flavor = "multi_thread")]
+async fn registry_is_spared_when_branches_give_way() {
+    let world = World::new().await;
+    let limits = Limits { branches_cached_max: 2, ..limits() };
+    let process: Process = world.process_of(limits, Arc::new(SystemClock), Vec::new(), FailPoints::default()).await;
+    let mut chains = Vec::new();
+    for name in ["a", "b", "c"] {
+        let made = row(create(&process, fresh(), name).await);
+        chains.push(process.committer.catalog().chain(made.branch_id).await.unwrap());
+    }
+    let catalog = process.committer.catalog();
+    // Asked by their chains: main is not used meanwhile.
+    for chain in &chains {
+        catalog.newest_of(chain).await.unwrap();
+    }
+    assert!(catalog.known(catalog.main_branch_id()).is_some());
+    assert_eq!(chains.iter().filter(|chain| catalog.known(chain.branch_id).is_some()).count(), 1);
+}
+
+/// A look that was held up finds an older version than this process knows by then.
+#[tokio::test(flavor = "multi_thread")]
+async fn version_that_was_read_late_does_not_replace_a_newer_one() {
+    let world = World::new().await;
+    let faults = Arc::new(FaultHook::default());
+    let process = world.process_with(vec![faults.clone()], FailPoints::default()).await;
+    process.newest().await;
+    world.process().await.append(fresh(), "other", &TABLES).await.unwrap();
+    let mut reading = faults.pause_before(FaultPlan::next(StoreCall::Get, "__manifest/"));
+    let catalog = process.committer.catalog().clone();
+    let late = tokio::spawn(async move { catalog.newest(&BranchName::Main).await.unwrap().version() });
+    reading.reached().await;
+    process.append(fresh(), "mine", &TABLES).await.unwrap();
+    let newer = process.newest().await.version();
+    reading.release();
+    assert_eq!(late.await.unwrap().next(), newer);
+    let catalog = process.committer.catalog();
+    assert_eq!(catalog.known(catalog.main_branch_id()).unwrap().version(), newer);
+}
+
+/// A chain that has ended and is still registered is presumed to go on by nobody, and its end answers the request that ended it alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn end_of_a_branch_answers_its_own_request_only() {
+    let world = World::new().await;
+    let remover = world.process_with(Vec::new(), failing("g/branch_remove.A.before=error")).await;
+    row(create(&remover, fresh(), "dev").await);
+    let removal = fresh();
+    row(delete(&remover, removal, "dev").await);
+    let catalog = remover.committer.catalog();
+    assert!(catalog.presumed_newest(&named("dev")).is_none(), "I-9: it has ended");
+    let request = |operation_id, digest: &str| BranchRequest {
+        operation_id,
+        digest: digest.to_owned(),
+        actor: "test".to_owned(),
+        name: named("dev"),
+        expected_head: None,
+        deadline: None,
+        mode: WriteMode::Commit,
+    };
+    let reused = remover.committer.delete_branch(&request(removal, "another request")).await.unwrap_err();
+    assert!(matches!(reused.problem, Problem::OperationIdReused { .. }), "I-8: {reused:?}");
+    let own_digest = remover.committer.catalog().newest_of(&chain_of(&remover, "dev").await).await.unwrap();
+    let own_digest = own_digest.state().retired.clone().unwrap().digest;
+    let other = remover.committer.delete_branch(&request(fresh(), &own_digest)).await.unwrap_err();
+    assert!(matches!(other.problem, Problem::NotFound { .. }), "I-8: {other:?}");
+    assert_eq!(other.effect, Effect::None);
+}
+
+async fn chain_of(process: &Process, name: &str) -> omnigraph_catalog::Chain {
+    let registry = process.newest().await;
+    let branch = registry.state().live_branch(&named(name)).expect("a registered branch").branch_id;
+    process.committer.catalog().chain(branch).await.unwrap()
+}
+
+/// An operation id belongs to the branch it was sent to. The removal of a branch is an operation on main.
+#[tokio::test(flavor = "multi_thread")]
+async fn removal_is_no_operation_of_the_branch_that_it_removed() {
+    let world = World::new().await;
+    let process = world.process().await;
+    row(create(&process, fresh(), "dev").await);
+    // The id of the removal lies between those of two commits of the branch.
+    let now = fresh().timestamp_ms();
+    let [first, removal, last] = [1, 2, 3].map(|random| OperationId(Ulid::from_parts(now, random)));
+    for (operation, id) in [(first, "first"), (last, "last")] {
+        process.append_on(&named("dev"), operation, id, &TABLES).await.unwrap();
+    }
+    row(delete(&process, removal, "dev").await);
+    row(create(&process, fresh(), "dev").await);
+    committed(process.append_on(&named("dev"), removal, "anew", &TABLES).await.unwrap());
+    assert!(world.quiesced_on(&named("dev")).await.iter().all(|ids| ids.contains("anew")));
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use omnigraph_catalog::{CatalogError, Snapshot, TableRow};
+use omnigraph_types::mutant;
 use omnigraph_types::{BranchName, LoadMode, LoadRequest, TableId};
 
 use crate::cause::Defect;
@@ -24,7 +25,7 @@ impl LoadBase {
     /// of the branch and take their final base when they are finished.
     pub(crate) async fn of(graph: &GraphContext, request: &LoadRequest) -> Result<Self> {
         let presumed = match request.mode {
-            LoadMode::Overwrite => None,
+            LoadMode::Overwrite => mutant!(170, None, graph.catalog().presumed_newest(&request.branch)),
             LoadMode::Append | LoadMode::Merge => graph.catalog().presumed_newest(&request.branch),
         };
         let is_proven = presumed.is_none();

@@ -9,6 +9,7 @@ use omnigraph_columns::views::{Column, ListColumn, ScalarColumn, VectorColumn, t
 use omnigraph_lang::date::{DAY_MAX, DAY_MIN, MILLISECOND_MAX, MILLISECOND_MIN};
 use omnigraph_lang::schema::{PropertyType, Range};
 use omnigraph_types::ConstraintKind;
+use omnigraph_types::mutant;
 
 use crate::cause::Defect;
 use crate::error::{EngineError, Result};
@@ -38,7 +39,7 @@ impl Checked<'_> {
     pub(crate) fn nulls(&self, columns: &[ArrayRef]) -> Result<()> {
         let mut findings = Findings::new(self.most);
         for (column, array) in columns.iter().enumerate().skip(1) {
-            if !self.plan.arrow.field(column).is_nullable() && array.null_count() > 0 {
+            if mutant!(155, !self.plan.arrow.field(column).is_nullable(), false) && array.null_count() > 0 {
                 self.report(&mut findings, column, ConstraintKind::Null, |row| {
                     array.is_null(row).then(|| "a value is required, got null".to_owned())
                 });
@@ -54,14 +55,16 @@ impl Checked<'_> {
         for (at, property) in self.plan.def.properties.iter().enumerate() {
             let column = first + at;
             self.stored_values(&mut findings, column, Column::of(columns[column].as_ref())?)?;
-            if let PropertyType::Enum(values) = &property.ty {
+            if let PropertyType::Enum(values) = &property.ty
+                && mutant!(160, true, false)
+            {
                 self.enum_values(&mut findings, column, text(&columns[column])?, values);
             }
         }
         for range in &self.plan.ranges {
             self.range(&mut findings, range, ScalarColumn::of(columns[range.column].as_ref())?)?;
         }
-        for check in &self.plan.checks {
+        for check in mutant!(161, self.plan.checks.as_slice(), &[]) {
             let array = text(&columns[check.column])?;
             self.report_valid(&mut findings, check.column, ConstraintKind::Check, array, |row| {
                 let value = array.value(row);
@@ -113,7 +116,7 @@ impl Checked<'_> {
         fault: &str,
     ) {
         // Bytes under a null may be illegal: the rows decide then.
-        if array.values().iter().all(|&value| legal(value)) {
+        if mutant!(156, array.values().iter().all(|&value| legal(value)), true) {
             return;
         }
         self.report_valid(findings, column, ConstraintKind::Range, array, |row| {
@@ -125,7 +128,7 @@ impl Checked<'_> {
     fn list_items(&self, findings: &mut Findings, at: usize, column: ListColumn<'_>) {
         let (lists, items) = (column.array(), column.items());
         let all = items.array();
-        if all.null_count() == 0 && illegal_item(items, 0..all.len()).is_none() {
+        if mutant!(157, all.null_count() == 0 && illegal_item(items, 0..all.len()).is_none(), true) {
             return;
         }
         self.report_valid(findings, at, ConstraintKind::Null, lists, |row| {
@@ -143,7 +146,8 @@ impl Checked<'_> {
 
     fn vectors(&self, findings: &mut Findings, at: usize, column: VectorColumn<'_>) {
         let components = column.components();
-        if components.null_count() == 0 && components.values().iter().all(|number| number.is_finite()) {
+        let is_sound = components.null_count() == 0 && components.values().iter().all(|number| number.is_finite());
+        if mutant!(158, is_sound, true) {
             return;
         }
         self.report_valid(findings, at, ConstraintKind::Vector, column.array(), |row| {
@@ -191,7 +195,7 @@ impl Checked<'_> {
     ) {
         // The extremes decide for all others.
         let extremes = [arrow::compute::min(array), arrow::compute::max(array)];
-        if extremes.into_iter().flatten().all(|value| contains(range, value)) {
+        if mutant!(159, extremes.into_iter().flatten().all(|value| contains(range, value)), true) {
             return;
         }
         self.report_valid(findings, *column, ConstraintKind::Range, array, |row| {

@@ -8,6 +8,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use omnigraph_storage::{ObjectPath, Store, TreeRef};
+use omnigraph_types::mutant;
 use omnigraph_types::{Effect, Failure, Problem, RequestEffect};
 use tokio::runtime::Handle;
 
@@ -53,6 +54,16 @@ impl Written {
     }
 }
 
+/// Whether the refusal is about an attempt that may have applied what it staged.
+fn may_be_applied(refusal: &Failure) -> bool {
+    match &refusal.problem {
+        Problem::OperationRolledBack { .. } | Problem::RecoveryRequired { .. } => true,
+        Problem::TableOccupied { .. } => mutant!(162, true, false),
+        Problem::ReadSetChanged { .. } => mutant!(163, false, true),
+        _ => false,
+    }
+}
+
 /// Removes what a load has written, when it ends or is dropped.
 #[derive(Debug)]
 pub(crate) struct LeftBehind {
@@ -73,13 +84,8 @@ impl LeftBehind {
     /// Removes what is certainly named by nothing after this outcome.
     pub(crate) async fn end<T>(self, outcome: &Result<T, Failure>) {
         let things = self.unnamed();
-        match outcome {
-            Err(Failure {
-                problem:
-                    Problem::OperationRolledBack { .. } | Problem::RecoveryRequired { .. } | Problem::TableOccupied { .. },
-                ..
-            }) => {}
-            Ok(_) | Err(_) => remove(&self.store, things).await,
+        if !outcome.as_ref().is_err_and(may_be_applied) {
+            remove(&self.store, things).await;
         }
     }
 
@@ -88,7 +94,7 @@ impl LeftBehind {
         let mut written = self.written.lock();
         let may_be_named = match written.preparation {
             Preparation::NotBegun => false,
-            Preparation::Begun => self.effect.answer() != Effect::None,
+            Preparation::Begun => mutant!(164, self.effect.answer() != Effect::None, false),
         };
         let things = std::mem::take(&mut *written);
         if may_be_named { Things::default() } else { things }

@@ -15,7 +15,7 @@ use omnigraph_commit::{WriteOutcome as Outcome, WriteRequest};
 use omnigraph_storage::{FileWriter, FileWriterOptions, StagedFiles};
 use omnigraph_types::{
     CommitId, Failure, Limits, LoadMode, LoadRequest, OperationId, Problem, ReadSetMember, Resource, TableId,
-    WriteOutcome, WriteReceipt,
+    WriteOutcome, WriteReceipt, mutant,
 };
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -114,7 +114,7 @@ impl Load {
     /// Checks names and types of a stream's columns before its data: `LoadInvalid` naming the column and the columns there are.
     pub async fn accept_schema(&mut self, type_name: &str, schema: &SchemaRef) -> Result<TypeStream, Failure> {
         match self.open_stream(type_name, schema) {
-            Err(_) if !self.base.is_proven => {
+            Err(_) if mutant!(168, !self.base.is_proven, false) => {
                 self.prove_base().await?;
                 Ok(self.open_stream(type_name, schema)?)
             }
@@ -175,7 +175,7 @@ impl Load {
 
     /// Adds rows of one stream. Casts only where no value changes; waits for the load's turn and for the disk.
     pub async fn write(&mut self, stream: &mut TypeStream, batch: RecordBatch) -> Result<(), Failure> {
-        if stream.load != self.operation_id {
+        if mutant!(172, stream.load != self.operation_id, false) {
             return Err(EngineError::from(LoadMisuse::StreamOfAnotherLoad).failure());
         }
         if batch.num_rows() == 0 {
@@ -259,7 +259,7 @@ impl Load {
         let committer = self.graph.graph.committer().answering(&self.caller.effect);
         let outcome = committer.write(self.write_request(digest), Box::new(writer)).await;
         let outcome = match outcome {
-            Err(failure) if !self.base.is_proven && is_another(&failure) => {
+            Err(failure) if mutant!(167, !self.base.is_proven && is_another(&failure), false) => {
                 // Deleting a branch does not compete for the ticket, so a load that started from a cached head discovers the deletion
                 // only here. The next load starts from a fresh head.
                 let reason = "its branch, or its graph, was deleted or made anew by another server".to_owned();
@@ -281,7 +281,7 @@ impl Load {
         place: Place,
         work: impl FnOnce(&mut Intake) -> Result<R> + Send + 'static,
     ) -> Result<R> {
-        if self.caller.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if self.caller.deadline.is_some_and(|deadline| mutant!(166, Instant::now() >= deadline, false)) {
             return Err(EngineError::LoadDeadline);
         }
         let mut intake = self.intake.take().ok_or_else(failed_before)?;
@@ -309,7 +309,7 @@ impl Load {
         let intake = self.intake.take().ok_or_else(failed_before)?;
         for TakenBatch { table, batch } in batches {
             self.rows += batch.num_rows() as u64;
-            if self.request.mode == LoadMode::Merge && self.rows > self.limits.merge_rows_max {
+            if self.request.mode == LoadMode::Merge && mutant!(165, self.rows > self.limits.merge_rows_max, false) {
                 return Err(EngineError::Limit {
                     limit: "merge_rows_max",
                     value: self.limits.merge_rows_max,

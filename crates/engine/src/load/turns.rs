@@ -67,7 +67,7 @@ impl Turns {
         }
     }
 
-    /// Waits for what a client sends next. Ends with `Busy` when the client has had its time while another load waits.
+    /// Waits for what a client sends next. Ends with `Outwaited` when the client has had its time while another load waits.
     pub(crate) async fn next_of<T>(&self, turn: &mut Turn, next: impl Future<Output = T>) -> Result<T> {
         let mut contended = None;
         let outcome = tokio::select! {
@@ -101,12 +101,7 @@ impl Turns {
     }
 
     fn outwaited(&self) -> EngineError {
-        EngineError::Busy {
-            limit: "load_patience_ms",
-            value: u64::try_from(self.patience.as_millis()).unwrap_or(u64::MAX),
-            asked: u64::try_from(self.patience.as_millis()).unwrap_or(u64::MAX).saturating_add(1),
-            advice: "the client sent too little while other loads waited for a turn; nothing was stored: collect the rows, then resend",
-        }
+        EngineError::Outwaited { patience_ms: u64::try_from(self.patience.as_millis()).unwrap_or(u64::MAX) }
     }
 }
 

@@ -146,7 +146,7 @@ impl Validator {
         for staged in self.types.values() {
             match staged.plan.ends {
                 Some(ends) => tables.extend(mutant!(1, vec![ends.from, ends.to], Vec::new())),
-                None if self.mode == LoadMode::Overwrite => {
+                None if mutant!(138, self.mode == LoadMode::Overwrite, false) => {
                     tables.extend(self.schema.schema.edges_of(staged.plan.def.id).map(|edge| edge.id));
                 }
                 None => {}
@@ -214,7 +214,7 @@ impl Validator {
 
     /// Edge types without rows in the load, one of whose node types is replaced.
     fn kept_edge_types(&self) -> Vec<TableId> {
-        if self.mode != LoadMode::Overwrite {
+        if mutant!(139, self.mode != LoadMode::Overwrite, true) {
             return Vec::new();
         }
         let touched = |from: &TableId, to: &TableId| self.types.contains_key(from) || self.types.contains_key(to);
@@ -224,7 +224,7 @@ impl Validator {
 
     /// Whether the load replaces all rows of the type.
     fn is_replaced(&self, id: TableId) -> bool {
-        self.mode == LoadMode::Overwrite && self.types.contains_key(&id)
+        mutant!(140, self.mode == LoadMode::Overwrite, true) && self.types.contains_key(&id)
     }
 
     fn staged(&self, id: TableId) -> Result<&StagedType> {

@@ -9,6 +9,7 @@ use omnigraph_commit::{
     WriterPoints,
 };
 use omnigraph_storage::{ScanOrder, ScanRequest, Store, Table};
+use omnigraph_types::mutant;
 use omnigraph_types::{CommitKind, Failure, LoadMode, ReadSetMember, TableId, TypeCounts};
 
 use crate::cause::Defect;
@@ -79,7 +80,7 @@ impl LoadWriter {
 
     /// The branch must be the one that the load began on, whatever its name means by now, and the schema the one that the rows were checked by.
     fn check_base(&self, base: &Snapshot) -> Result<()> {
-        if base.branch_id() != self.begun_on.branch_id() {
+        if mutant!(169, base.branch_id() != self.begun_on.branch_id(), false) {
             let (expected, actual) = (self.begun_on.branch_id().to_string(), base.branch_id().to_string());
             return Err(moved(base, ReadSetMember::Branch, expected, actual));
         }
@@ -111,7 +112,7 @@ impl LoadWriter {
             LoadMode::Append => (table.stage_append(files, attempt.mark()), 0, 0),
             LoadMode::Overwrite => (table.stage_overwrite(files, attempt.mark()), 0, before),
             // Validation has proven that no id is there yet, so this is an append.
-            LoadMode::Merge if replaced == 0 => (table.stage_append(files, attempt.mark()), 0, 0),
+            LoadMode::Merge if mutant!(173, replaced == 0, true) => (table.stage_append(files, attempt.mark()), 0, 0),
             LoadMode::Merge => {
                 let request = ScanRequest { ordered: ScanOrder::Physical, ..ScanRequest::default() };
                 let rows = table.scan_staged(&staged.files, request).await?;

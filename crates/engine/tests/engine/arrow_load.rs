@@ -287,3 +287,17 @@ async fn batch_of_other_columns_than_declared_is_refused() {
     let failure = load.write(&mut stream, other).await.unwrap_err();
     assert!(matches!(failure.problem, Problem::LoadInvalid { .. }), "{failure:?}");
 }
+
+#[tokio::test]
+async fn stream_of_another_load_is_refused() {
+    let (_root, graph) = graph(SPEC).await;
+    let numbers: ArrayRef = Arc::new(Int32Array::from(vec![1]));
+    let rows = batch(vec![("x", numbers)]);
+    let mut one = graph.run(&tester(), request(LoadMode::Append)).await.unwrap();
+    let mut two = graph.run(&tester(), request(LoadMode::Append)).await.unwrap();
+    let mut of_one = one.accept_schema("N", &rows.schema()).await.unwrap();
+    two.accept_schema("N", &rows.schema()).await.unwrap();
+    assert!(two.write(&mut of_one, rows.clone()).await.is_err());
+    one.write(&mut of_one, rows).await.unwrap();
+    assert_eq!(one.finish().await.unwrap().rows_read, 1);
+}

@@ -1,13 +1,15 @@
 //! Branches through the engine: every mode on a branch, and graphs of many types.
 
-use arrow::array::StringArray;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, StringArray};
 use omnigraph_engine::{Engine, GetCommit, GetOperation, Graph, ListBranches, PinCommit};
 use omnigraph_types::{
     BranchName, CommitId, CreateBranch, DeleteBranch, DeleteGraph, Effect, Failure, Limits, LoadMode, LoadRequest,
     OperationState, Problem, ReadAt, ReadSetMember, Retry, WriteMode, WriteOptions, WriteOutcome, WriteReceipt,
 };
 
-use crate::support::{Root, SPEC, append, batch, create, edge, graph, mint, n, p, request, send, tester};
+use crate::support::{Root, SPEC, append, batch, create, edge, graph, load_batches, mint, n, p, request, send, tester};
 
 fn dev() -> BranchName {
     "dev".parse().unwrap()
@@ -195,7 +197,7 @@ async fn load_whose_branch_was_made_anew_meanwhile_is_refused() {
 
 /// One row, sent as an Arrow batch: such a load begins on what its server published moments ago, without asking the store.
 async fn load_one(graph: &Graph, branch: BranchName, key: &str) -> Result<WriteReceipt, Failure> {
-    let rows = batch(vec![("k", std::sync::Arc::new(StringArray::from(vec![key])))]);
+    let rows = batch(vec![("k", Arc::new(StringArray::from(vec![key])))]);
     let mut load = graph.run(&tester(), LoadRequest { branch, ..request(LoadMode::Append) }).await?;
     let mut stream = load.accept_schema("P", &rows.schema()).await?;
     load.write(&mut stream, rows).await?;
@@ -252,4 +254,19 @@ async fn delete_graph(engine: &Engine, name: &str) {
         mode: WriteMode::Commit,
     };
     engine.run(&tester(), delete).await.unwrap();
+}
+
+#[tokio::test]
+async fn columns_of_a_graph_that_another_server_made_anew_are_accepted_there() {
+    let (root, graph) = graph(SPEC).await;
+    let other = Root::open(&root.folder, Limits::default()).await;
+    append(&graph, &p("a")).await.unwrap();
+    delete_graph(&other, "g").await;
+    other.run(&tester(), create("g", "node Z { k: String @key }")).await.unwrap();
+    // The version that was just published here is presumed newest, and knows no such type.
+    let keys: ArrayRef = Arc::new(StringArray::from(vec!["z"]));
+    let rows = batch(vec![("k", keys)]);
+    load_batches(&graph, LoadMode::Append, "Z", &[rows]).await.unwrap();
+    let new = other.graph(graph.name()).await.unwrap();
+    assert_eq!(count(&new, ReadAt::Branch(BranchName::Main), "Z").await, 1);
 }

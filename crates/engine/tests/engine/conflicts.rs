@@ -157,3 +157,17 @@ async fn overwrite_refuses_an_edge_to_a_node_that_it_drops_itself() {
     assert_eq!(kind_and_row(loaded), (ConstraintKind::OrphanEdge, Some(2)));
     assert_eq!((ids(&graph, "P").await.len(), rows(&graph, "Knows").await.len()), (2, 0));
 }
+
+#[tokio::test]
+async fn overwrite_begins_on_what_another_server_has_committed() {
+    let (root, here) = graph(SPEC).await;
+    let there = Root::open(&root.folder, Limits::default()).await.graph(&"g".parse().unwrap()).await.unwrap();
+    append(&here, &p("a")).await.unwrap();
+    let newest = append(&there, &p("b")).await.unwrap().head;
+    // What was just published here is no longer newest.
+    let mut load = here.run(&tester(), request(LoadMode::Overwrite)).await.unwrap();
+    assert_eq!(load.captured(), Some(newest));
+    load.write_ndjson(p("c").as_bytes()).await.unwrap();
+    load.finish().await.unwrap();
+    assert_eq!(ids(&there, "P").await, ["c"]);
+}

@@ -102,6 +102,25 @@ async fn edge_before_its_nodes_is_taken_and_an_orphan_is_named() {
 }
 
 #[tokio::test]
+async fn edge_has_both_its_ends() {
+    let (_root, graph) = graph(SPEC).await;
+    append(&graph, &[p("a"), n("n1")].concat()).await.unwrap();
+    for (edge, missing) in [(edge("Works", "nobody", "n1", "e"), "src"), (edge("Works", "a", "nothing", "e"), "dst")] {
+        let found = violation(append(&graph, &edge).await);
+        assert_eq!((found.kind, found.properties), (ConstraintKind::OrphanEdge, vec![missing.to_owned()]));
+    }
+}
+
+#[tokio::test]
+async fn required_value_that_is_no_key_is_there() {
+    let (_root, graph) = graph(SPEC).await;
+    for line in [r#"{"type":"N"}"#, r#"{"type":"N","data":{"x":null}}"#] {
+        let found = violation(append(&graph, line).await);
+        assert_eq!((found.kind, found.properties), (ConstraintKind::Null, vec!["x".to_owned()]));
+    }
+}
+
+#[tokio::test]
 async fn node_of_another_type_is_no_endpoint() {
     let (_root, graph) = graph(SPEC).await;
     append(&graph, &[p("a"), n("n1")].concat()).await.unwrap();

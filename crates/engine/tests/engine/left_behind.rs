@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use omnigraph_engine::{Engine, Graph, StoreHook};
-use omnigraph_testkit::{FaultHook, FaultPlan, StoreCall};
+use omnigraph_storage::{CommitOutcome, ObjectPath, StagedFiles, Store, StoreOptions, TreeRef};
+use omnigraph_testkit::{FaultHook, FaultPlan, StoreCall, fresh_mark};
 use omnigraph_types::{
     BranchName, CreateBranch, Effect, LoadMode, LoadRequest, Problem, ReadAt, WriteMode, WriteOutcome,
 };
@@ -151,4 +152,48 @@ async fn load_whose_outcome_is_not_known_keeps_its_files() {
     assert!(files(folder.path()).len() > before.len());
     let restarted = crate::durability::open(folder.path(), vec![]).await.graph(&"g".parse().unwrap()).await.unwrap();
     assert_eq!(crate::support::ids(&restarted, "P").await, ["a", "b"]);
+}
+
+#[tokio::test]
+async fn load_whose_base_moved_leaves_no_file() {
+    let root = Root::new().await;
+    let graph = root.graph(SCHEMA).await;
+    append(&graph, &row("a", 1)).await.unwrap();
+    let mut load = graph.run(&tester(), request(LoadMode::Overwrite)).await.unwrap();
+    load.write_ndjson(row("b", 2).as_bytes()).await.unwrap();
+    append(&graph, &row("c", 3)).await.unwrap();
+    let before = files(root.folder.path());
+    let failure = load.finish().await.unwrap_err();
+    assert!(matches!(failure.problem, Problem::ReadSetChanged { .. }), "{failure:?}");
+    assert_eq!(failure.effect, Effect::None);
+    let after = files(root.folder.path());
+    assert!(after.iter().all(|file| before.contains(file)), "{before:?} {after:?}");
+}
+
+/// A stranger's commit, which leaves the rows of a table as they are.
+async fn occupy(root: &Path, folder: &Path) {
+    let store = Store::open(root.to_str().unwrap(), StoreOptions::default()).await.unwrap();
+    let path = folder.strip_prefix(root.canonicalize().unwrap()).unwrap().to_str().unwrap();
+    let tree = TreeRef::main(ObjectPath::new(path));
+    let head = store.head(&tree).await.unwrap().unwrap();
+    let table = store.open_table(&tree.at(head)).await.unwrap();
+    let change = table.stage_append(StagedFiles::empty(), fresh_mark());
+    assert!(matches!(store.commit_exact(&table, &change).await.unwrap(), CommitOutcome::Committed(_)));
+}
+
+#[tokio::test]
+async fn load_that_was_refused_by_an_occupied_table_keeps_its_files() {
+    let root = Root::new().await;
+    let graph = root.graph("node P { k: String @key n: I64 } node Q { k: String @key }").await;
+    append(&graph, &row("a", 1)).await.unwrap();
+    let before = files(root.folder.path());
+    let data = before.iter().find(|file| file.contains("/data/")).expect("the data of P");
+    let table = data.split_once("/data/").unwrap().0;
+    occupy(&root.folder.path().join("root"), Path::new(table)).await;
+    let both = row("b", 2) + "{\"type\":\"Q\",\"data\":{\"k\":\"q\"}}\n";
+    let failure = append(&graph, &both).await.unwrap_err();
+    assert!(matches!(failure.problem, Problem::TableOccupied { .. }), "{failure:?}");
+    // A version of Q, undone, names its file: without it that version could not be read.
+    let kept = files(root.folder.path()).into_iter().filter(|file| file.contains("/data/") && !before.contains(file));
+    assert_eq!(kept.count(), 2);
 }

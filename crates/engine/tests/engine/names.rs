@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use omnigraph_storage::{AfterVerdict, HookVerdict, StoreCall, StoreHook, StoreReply};
-use omnigraph_types::{DeleteGraph, Effect, Limits, WriteMode};
+use omnigraph_types::{CreateGraph, DeleteGraph, Effect, Limits, Problem, WriteMode};
 use tokio::sync::Notify;
 
 use crate::support::{Root, SPEC, create, mint, tester};
@@ -135,4 +135,25 @@ async fn creation_whose_answer_cannot_be_read_is_reported_as_committed() {
     let failure = engine.run(&tester(), create("g", SPEC)).await.unwrap_err();
     assert_eq!(failure.effect, Effect::Committed, "{failure:?}");
     assert!(root.engine.graph(&"g".parse().unwrap()).await.is_ok());
+}
+
+/// The id of a creation belongs to one request, and makes one graph.
+#[tokio::test(flavor = "multi_thread")]
+async fn operation_that_made_a_graph_makes_no_second_one() {
+    let root = Root::new().await;
+    let creation = CreateGraph { operation_id: Some(mint()), ..create("g", SPEC) };
+    root.engine.run(&tester(), creation.clone()).await.unwrap();
+    let other = CreateGraph { schema_source: "node Z { k: String @key }".to_owned(), ..creation.clone() };
+    let reused = root.engine.run(&tester(), other).await.unwrap_err();
+    assert!(matches!(reused.problem, Problem::OperationIdReused { .. }), "I-8: {reused:?}");
+    let delete = DeleteGraph {
+        name: "g".parse().unwrap(),
+        confirm: "g".to_owned(),
+        operation_id: Some(mint()),
+        mode: WriteMode::Commit,
+    };
+    root.engine.run(&tester(), delete).await.unwrap();
+    let again = root.engine.run(&tester(), creation).await.unwrap_err();
+    assert!(matches!(again.problem, Problem::NotFound { .. }), "I-8: {again:?}");
+    assert!(root.engine.graph(&"g".parse().unwrap()).await.is_err());
 }

@@ -159,3 +159,14 @@ async fn damaged_version_is_corrupt_and_no_panic() {
         assert!(matches!(opened, Err(StorageError::Corrupt { .. })), "{keep}: {opened:?}");
     }
 }
+
+#[tokio::test]
+async fn manifest_of_another_version_is_corrupt() {
+    let temp = TempStore::open().await;
+    let first = table_with(&temp.store, &["a"]).await;
+    let path = |version| std::path::Path::new(temp.store.root()).join(first.pin().tree.at(version).manifest().as_str());
+    let second = first.pin().tree.at(first.version().next());
+    std::fs::copy(path(first.version()), path(second.version)).unwrap();
+    let opened = temp.reopen(vec![]).await.open_table(&second).await;
+    assert!(matches!(opened, Err(StorageError::Corrupt { .. })), "{opened:?}");
+}

@@ -7,6 +7,7 @@ use omnigraph_columns::mapping::{ID, SRC};
 use omnigraph_columns::views::text_at;
 use omnigraph_lang::schema::Cardinality;
 use omnigraph_storage::Table;
+use omnigraph_types::mutant;
 use omnigraph_types::{ConstraintKind, LoadMode, TableId};
 
 use crate::error::{EngineError, Result};
@@ -74,10 +75,11 @@ fn broken_in(slice: &SliceReader<'_>, parts: &Parts, most: usize) -> io::Result<
             }
         })?;
     }
+    let (min, max) = (mutant!(150, parts.card.min, 0), mutant!(151, parts.card.max, None));
     let mut lowest = Lowest::default();
     for (fingerprint, count) in counts {
-        let too_few = count.edges < u64::from(parts.card.min) && count.is_alive;
-        let too_many = parts.card.max.is_some_and(|max| count.edges > u64::from(max));
+        let too_few = count.edges < u64::from(min) && count.is_alive;
+        let too_many = max.is_some_and(|max| count.edges > u64::from(max));
         if too_few || too_many {
             lowest.add(Record { fingerprint, tag: count.first_row }, count.edges, most);
         }
@@ -92,7 +94,8 @@ impl Validator {
         let (Some(ends), Some(added)) = (staged.plan.ends, staged.sets.ends.and_then(|sets| sets.counted)) else {
             return Ok(());
         };
-        let alive = self.is_replaced(ends.from).then(|| self.types.get(&ends.from).map(|from| from.sets.ids)).flatten();
+        let is_replaced = mutant!(152, self.is_replaced(ends.from), false);
+        let alive = is_replaced.then(|| self.types.get(&ends.from).map(|from| from.sets.ids)).flatten();
         let (removed, kept) = (self.pool.add(), self.pool.add());
         let parts = Parts { added, removed, kept, alive, card: ends.card };
         if tables.row_count(id) > 0 {
@@ -118,7 +121,8 @@ impl Validator {
         }
         let table = tables.get(id).await?;
         let mut replaced = Replaced::default();
-        if self.mode == LoadMode::Merge && self.replaced.get(&id).is_some_and(|&count| count > 0) {
+        let replaces = self.replaced.get(&id).is_some_and(|&count| count > 0);
+        if mutant!(153, self.mode == LoadMode::Merge && replaces, false) {
             replaced = self.removed_by_merge(id, parts, &table).await?;
         }
         let sought = if self.staged(id)?.rows <= LOOKUP_ROWS_MAX {
@@ -144,7 +148,7 @@ impl Validator {
 
     /// All committed edges are removed, which can only leave a source with too few.
     async fn removed_by_overwrite(&mut self, id: TableId, parts: &Parts, tables: &mut Tables<'_>) -> Result<()> {
-        if parts.card.min == 0 {
+        if mutant!(154, parts.card.min == 0, true) {
             return Ok(());
         }
         let table = tables.get(id).await?;

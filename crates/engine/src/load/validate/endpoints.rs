@@ -85,10 +85,10 @@ impl Validator {
         let mut demands = Vec::new();
         for (&edge, staged) in &self.types {
             let (Some(ends), Some(sets)) = (staged.plan.ends, staged.sets.ends) else { continue };
-            if ends.from == node {
+            if mutant!(147, ends.from == node, false) {
                 demands.push(Demand { edge, column: SRC, set: sets.src });
             }
-            if ends.to == node {
+            if mutant!(148, ends.to == node, false) {
                 demands.push(Demand { edge, column: DST, set: sets.dst });
             }
         }
@@ -184,7 +184,7 @@ impl Validator {
                     Ok(lowest)
                 })
                 .await?;
-            if !missing.is_empty() {
+            if !mutant!(149, missing.is_empty(), true) {
                 return Err(self.name_kept(&plan, (column, node), &missing, tables).await?);
             }
         }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use arrow::datatypes::DataType;
 use omnigraph_columns::views::text_at;
+use omnigraph_types::mutant;
 use omnigraph_types::{ConstraintKind, LoadMode, TableId};
 
 use crate::error::Result;
@@ -37,6 +38,7 @@ impl Validator {
                 let set = constraint.set;
                 let twice = self.with_pool(move |pool| repetitions(pool, set, most)).await?;
                 let describe = |row, first| format!("rows {first} and {row} have the same value");
+                let twice = mutant!(145, twice, Lowest::default());
                 self.refuse_tuples(&constraint, &twice, tables, describe).await?;
             }
         }
@@ -45,7 +47,7 @@ impl Validator {
 
     /// A tuple of the load that a committed row holds, where the load keeps that row.
     pub(super) async fn committed_tuples(&mut self, id: TableId, tables: &mut Tables<'_>) -> Result<()> {
-        if self.is_replaced(id) || tables.row_count(id) == 0 {
+        if mutant!(143, self.is_replaced(id), false) || tables.row_count(id) == 0 {
             return Ok(());
         }
         let constraints = self.uniques_of(id)?;
@@ -53,7 +55,9 @@ impl Validator {
             return Ok(());
         }
         let replaced = match (self.mode, self.replaced.get(&id)) {
-            (LoadMode::Merge, Some(1..)) => self.in_memory(self.staged(id)?.sets.ids).await?,
+            (LoadMode::Merge, Some(1..)) if mutant!(144, true, false) => {
+                self.in_memory(self.staged(id)?.sets.ids).await?
+            }
             _ => HashSet::new(),
         };
         let most = self.most();
@@ -71,6 +75,7 @@ impl Validator {
                 })
                 .await?;
             let describe = |_, _| "another entity has this value already".to_owned();
+            let taken = mutant!(146, taken, Lowest::default());
             self.refuse_tuples(&constraint, &taken, tables, describe).await?;
         }
         Ok(())

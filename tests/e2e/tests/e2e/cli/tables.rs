@@ -30,7 +30,7 @@ fn pylance_reads_what_a_query_reads_on_main_on_a_branch_and_at_an_older_commit()
     let load = |branch: &str, file: &str| {
         world.run(&["load", "airline", "--branch", branch, "--type", "Airport", file, "--mode", "append"]).done();
     };
-    load("trial", &more("NEW"));
+    load("trial", &more("QQQ"));
     load("main", &more("YYY"));
     load("main", &more("ZZZ"));
 
