@@ -24,7 +24,7 @@ use crate::format::v2::encode_state;
 use crate::graphs::{Graphs, NameRemoval};
 use crate::history::{read_rows, rows_of_operations};
 use crate::operations::{OPERATIONS_MAX, OperationEntry, Operations};
-use crate::publication::{Change, Precondition, Publication};
+use crate::publication::{Change, PinChange, Precondition, Publication};
 use crate::publish::{PublishOutcome, write_file};
 use crate::rows::{BranchRow, CommitOperation, CommitRow, DecidedBy, PublicationKind, RetiredRow};
 use crate::snapshot::Snapshot;
@@ -435,4 +435,57 @@ async fn name_of_another_graph_is_not_removed() {
     let own = NameRemoval { graph_id: stored.catalog.graph_id(), ..removal };
     graphs.remove_name(&graph_name(), &own).await.unwrap();
     assert!(matches!(graphs.entry(&graph_name()).await, Err(CatalogError::GraphNotFound(_))));
+}
+
+/// A publication that moves the pin of a table by one version, and keeps its rows.
+fn moved(base: &Snapshot, table: TableId, round: u64) -> Publication {
+    let row = base.table(table).unwrap();
+    let pin = PinChange::same_rows(row, row.version.next());
+    Publication { kind: PublicationKind::Optimize, changes: vec![Change::Pin(pin)], ..abort_by_nobody(round) }
+}
+
+/// A publication of this round that changes nothing.
+fn abort_by_nobody(round: u64) -> Publication {
+    Publication { decision: DecidedBy::Own.about(AttemptId(Ulid::new())), ..abort(&ids(round, 1)) }
+}
+
+#[tokio::test]
+async fn older_version_of_the_same_base_has_the_rows_it_had() {
+    let stored = Stored::new(70).await;
+    let born = stored.newest().await;
+    let older = stored.publish(&born, &moved(&born, TableId(1), 1)).await;
+    let newest = stored.publish(&older, &moved(&older, TableId(2), 2)).await;
+    assert!(older.state().base.is_some() && older.state().base == newest.state().base, "both have one base");
+    // The rows of the newest version are at hand.
+    let read = stored.catalog.at_version(newest.chain(), older.version()).await.unwrap();
+    for table in [TableId(1), TableId(2)] {
+        assert_eq!(read.table(table), older.table(table), "I-1: table {table}");
+    }
+}
+
+#[tokio::test]
+async fn branch_registers_nothing_that_is_in_the_base_of_its_source() {
+    let stored = Stored::new(70).await;
+    let mut newest = stored.newest().await;
+    let mut branches = Vec::new();
+    for (round, name) in [(1, "one"), (2, "dev")] {
+        let row = BranchRow {
+            branch_id: BranchId(Ulid::new()),
+            name: name.parse().unwrap(),
+            tree: stored.catalog.clone_chain(&newest).await.unwrap(),
+            source: newest.branch_id(),
+            source_commit: newest.head(),
+            schema_hash: newest.schema_hash().to_owned(),
+            created_ms: newest.head_commit().time_ms + 1,
+            removed: None,
+        };
+        let (kind, changes) = (PublicationKind::BranchCreate, vec![Change::Branch(row.clone())]);
+        newest = stored.publish(&newest, &Publication { kind, changes, ..abort_by_nobody(round) }).await;
+        branches.push(row);
+    }
+    let dev = stored.catalog.newest(&branches[1].name).await.unwrap();
+    stored.publish(&dev, &group(&dev, &ids(3, 1))).await;
+    let read = stored.reopened().await.newest(&branches[1].name).await.unwrap();
+    assert!(read.state().base.is_some(), "it reads the base of its source");
+    assert_eq!((read.state().branches.len(), read.state().tables.len()), (0, 70));
 }

@@ -200,6 +200,30 @@ async fn owner_of_an_unreadable_intent_that_wakes_too_late_is_refused() {
     }
 }
 
+/// The repairer takes the version and dies before it fences a table: the owner, whose effects are all there, finds that it was undone.
+#[tokio::test(flavor = "multi_thread")]
+async fn owner_of_a_repaired_intent_fences_what_the_repairer_left() {
+    let world = World::new().await;
+    let hook = Arc::new(FaultHook::default());
+    let owner = world.process_with(vec![hook.clone()], FailPoints::default()).await;
+    let mut pause = hook.pause_before(FaultPlan::next(StoreCall::PutIfAbsent, "__manifest/_versions"));
+    let writing = async { owner.append(fresh(), "mine", &TABLES).await };
+    let repairing = async {
+        pause.reached().await;
+        tear(&world).await;
+        let faults = Arc::new(FaultHook::default());
+        let repairer = world.process_with(vec![faults.clone()], FailPoints::default()).await;
+        let confirmation = repairer.preview(&BranchName::Main).await.confirmation.expect("something to confirm");
+        faults.fail(FaultPlan::next(StoreCall::PutIfAbsent, "nodes/").ever());
+        let _dead = repairer.repair(fresh(), &confirmation).await;
+        pause.release();
+    };
+    let (written, ()) = tokio::join!(writing, repairing);
+    let failure = written.unwrap_err();
+    assert!(matches!(failure.problem, Problem::OperationRolledBack { .. }), "I-7: {failure:?}");
+    assert!(world.quiesced().await.iter().all(|ids| ids.is_empty()));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn owner_of_an_unreadable_intent_that_was_quicker_keeps_its_commit() {
     let world = World::new().await;

@@ -301,3 +301,11 @@ async fn stream_of_another_load_is_refused() {
     one.write(&mut of_one, rows).await.unwrap();
     assert_eq!(one.finish().await.unwrap().rows_read, 1);
 }
+
+#[tokio::test]
+async fn null_in_a_required_column_is_refused_by_row() {
+    let (_root, graph) = graph(SPEC).await;
+    let numbers: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), None]));
+    let refused = load_batches(&graph, LoadMode::Append, "N", &[batch(vec![("x", numbers)])]).await;
+    assert_eq!(kind_and_row(refused), (ConstraintKind::Null, Some(2)));
+}

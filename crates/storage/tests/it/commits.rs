@@ -270,6 +270,19 @@ async fn lost_reply_of_a_manifest_put_is_resolved() {
     assert_eq!(ids_in(&second).await.unwrap(), ["a", "b"]);
 }
 
+/// Lance reads a version back after an error, in three tries. Where it cannot, the slot is read once more.
+#[tokio::test]
+async fn lost_reply_that_lance_cannot_read_back_is_resolved() {
+    let faults = Arc::new(FaultHook::default());
+    let temp = TempStore::with_hooks(vec![faults.clone()]).await;
+    let table = table_with(&temp.store, &["a"]).await;
+    let change = append_of(&temp.store, &table, &["b"]).await;
+    faults.lose_reply(FaultPlan::next(StoreCall::PutIfAbsent, "_versions"));
+    faults.fail(FaultPlan { times: 3, ..FaultPlan::next(StoreCall::Head, "_versions") });
+    let second = committed(temp.store.commit_exact(&table, &change).await);
+    assert_eq!(ids_in(&second).await.unwrap(), ["a", "b"]);
+}
+
 #[tokio::test]
 async fn lost_reply_that_cannot_be_read_back_is_unknown_and_the_same_change_resolves_it() {
     let faults = Arc::new(FaultHook::default());

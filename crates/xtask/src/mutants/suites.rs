@@ -26,7 +26,7 @@ const LIBRARY: &str = "";
 /// The variable that chooses a mutation.
 const VARIABLE: &str = "OMNIGRAPH_MUTANT";
 /// One test binary, at most: several times what the slowest takes.
-const BINARY_MAX: Duration = Duration::from_secs(300);
+const BINARY_MAX: Duration = Duration::from_secs(1_200);
 /// One test alone, at most.
 const TEST_MAX: Duration = Duration::from_secs(60);
 /// Pause between two looks at a running binary.
